@@ -63,12 +63,4 @@ std::vector<std::string> environment_with(const std::vector<std::string>& inheri
   return out;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& words) {
-  std::vector<char*> out;
-  out.reserve(words.size() + 1);
-  for (std::string& word : words) out.push_back(word.data());
-  out.push_back(nullptr);
-  return out;
-}
-
 }  // namespace fencepost

@@ -1,9 +1,7 @@
-// The environment and the words of a program that we start. Our own environment may hold secrets of
-// a CI, which are no business of a broker, of a client under test or of a command that a file
-// names.
+// The environment of a program that we start (child_process.h). Our own may hold secrets of a CI,
+// which are no business of a broker, of a client under test or of a command that a file names.
 //
 //   std::vector<std::string> variables = environment_of_child({"KUBECONFIG"});
-//   execve(path, arguments, pointers_to(variables).data());  // in the child
 #pragma once
 
 #include <string>
@@ -26,9 +24,5 @@ namespace fencepost {
 // What a child inherits, with ours in the place of variables of the same names.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& inherited,
                                                         const std::vector<std::string>& ours);
-
-// As execve() wants words and variables: pointers into these, which must not change meanwhile, and
-// a null behind them.
-[[nodiscard]] std::vector<char*> pointers_to(std::vector<std::string>& words);
 
 }  // namespace fencepost

@@ -1,5 +1,6 @@
 #include "base/files.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdio>
@@ -10,7 +11,6 @@
 #include <poll.h>
 #include <sys/random.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 namespace fencepost {
@@ -99,15 +99,13 @@ int open_as_it_is(const std::string& path) {
   return number;
 }
 
-// Not by write() and its like, of which endpoint/paho_waker.cc has versions.
 bool write_all(int number, std::string_view content) {
-  std::FILE* stream = fdopen(dup(number), "wb");
-  if (stream == nullptr) return false;
-  const bool written = std::fwrite(content.data(), 1, content.size(), stream) == content.size();
-  const int why = errno;
-  const bool closed = std::fclose(stream) == 0;
-  if (!written) errno = why;
-  return written && closed;
+  while (!content.empty()) {
+    const ssize_t count = write(number, content.data(), content.size());
+    if (count < 0 && errno != EINTR) return false;
+    content.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
+  }
+  return true;
 }
 
 }  // namespace
@@ -166,9 +164,7 @@ std::ptrdiff_t FileDescriptor::read(char* into, std::size_t size) const {
       errno = ETIMEDOUT;
       return -1;
     }
-    // Not read(), of which endpoint/paho_waker.cc has a version.
-    const iovec part{.iov_base = into, .iov_len = size};
-    const ssize_t count = ready < 0 ? -1 : readv(number_, &part, 1);
+    const ssize_t count = ready < 0 ? -1 : ::read(number_, into, size);
     if (count >= 0 || (errno != EINTR && errno != EAGAIN)) return count;
   }
 }

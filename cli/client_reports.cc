@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "cli/command_support.h"
-#include "conformance/report/report_files.h"
 #include "conformance/text/output.h"
 
 namespace fencepost::cli {
@@ -21,18 +20,11 @@ void print_client_summary(const client_report::JudgedClients& judged) {
 }
 
 bool write_client_reports(const client_report::JudgedClients& judged,
-                          const ClientReportFiles& files) {
-  bool all = true;
-  const auto write = [&all](const std::string& path, const std::string& content) {
-    if (const auto written = report::write_file(path, content); !written) {
-      complain(written.error());
-      all = false;
-    }
-  };
-  if (!files.json.empty()) write(files.json, client_report::json_of(judged));
-  if (!files.junit.empty()) write(files.junit, client_report::junit_of(judged));
-  if (!files.html.empty()) write(files.html, client_report::html_of(judged));
-  return all;
+                          const report::ReportFiles& files) {
+  return succeeded(report::write_reports(
+      files, {{"json", [&] { return client_report::json_of(judged); }},
+              {"junit", [&] { return client_report::junit_of(judged, utc_now()); }},
+              {"html", [&] { return client_report::html_of(judged); }}}));
 }
 
 }  // namespace fencepost::cli

@@ -61,9 +61,7 @@ bool write_reports(const CertifyOptions& options, const run::SuiteResult& result
   // Of a run that was interrupted nobody reads it.
   if (options.document != nullptr && !stop_flag())
     *options.document = to_json(result, catalogue, context);
-  const auto written = report::write_reports(options.reports, result, catalogue, context);
-  if (!written) complain(written.error());
-  return written.has_value();
+  return succeeded(report::write_reports(options.reports, result, catalogue, context));
 }
 
 // False after a complaint.
@@ -72,15 +70,14 @@ bool write_for_github(const CertifyOptions& options, const run::SuiteResult& res
   const report::Github github = github_of(options);
   WorkflowPause::end_all();
   text::write_commands(stdout, github.annotations(result, catalogue, context));
-  const auto written = github.write_files(result, catalogue, context);
-  if (!written) complain(written.error());
-  return written.has_value();
+  return succeeded(github.write_files(result, catalogue, context));
 }
 
 // What --sign signs: the files of the run, when they are written.
 std::vector<std::string> signed_files(const CertifyOptions& options) {
-  const report::ReportFiles& files = options.reports;
-  return {options.evidence, files.json, files.junit, files.html, files.sarif, files.badge};
+  std::vector<std::string> out = options.reports.paths();
+  out.insert(out.begin(), options.evidence);
+  return out;
 }
 
 // The URL as reports may show it: without password.
@@ -211,9 +208,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
   options.wording = name(basis->settings.wording);
-  if (!choose_shard(options) || !can_sign(options.sign, signed_files(options))) return std::nullopt;
-  if (const auto writable = report::check_writable(options.reports); !writable) {
-    complain(writable.error());
+  if (!choose_shard(options) || !can_sign(options.sign, signed_files(options)) ||
+      !succeeded(report::check_writable(options.reports))) {
     return std::nullopt;
   }
   if (!choose_last_failed(options)) return std::nullopt;

@@ -7,19 +7,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <map>
 #include <set>
 #include <sstream>
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spawn.h>
 
-#include "base/child_environment.h"
+#include "base/child_process.h"
 #include "base/files.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
@@ -138,30 +134,22 @@ std::vector<std::string> environment_of(const std::string& password) {
 }
 
 // Starts it with its output in a file; nothing when it cannot be started.
-std::optional<pid_t> start(std::vector<std::string> arguments, std::vector<std::string> variables,
-                           const std::string& log) {
+std::optional<ChildProcess> start(std::vector<std::string> arguments,
+                                  std::vector<std::string> variables, const std::string& log) {
   const endpoint::Socket output(open_new_file(log));  // closes any descriptor
   if (output.descriptor() < 0) {
     complain(fmt::format("cannot write {}: {}", log, std::strerror(errno)));  // NOLINT
     return std::nullopt;
   }
-  const std::vector<char*> argv = pointers_to(arguments);
-  const std::vector<char*> environment = pointers_to(variables);
-  posix_spawn_file_actions_t files{};
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_adddup2(&files, output.descriptor(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&files, STDOUT_FILENO, STDERR_FILENO);
   // In a group of its own: Ctrl-C reaches this process alone, which passes it on once.
-  posix_spawnattr_t attributes{};
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
-  pid_t child = 0;
-  const int failed =
-      posix_spawn(&child, "/proc/self/exe", &files, &attributes, argv.data(), environment.data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
-  if (failed == 0) return child;
-  complain(fmt::format("cannot start a run: {}", std::strerror(failed)));  // NOLINT
+  const auto child = ChildProcess::start({.words = std::move(arguments),
+                                          .program = "/proc/self/exe",
+                                          .variables = std::move(variables),
+                                          .input = STDIN_FILENO,
+                                          .output = output.descriptor(),
+                                          .errors = output.descriptor()});
+  if (child) return *child;
+  complain(fmt::format("cannot start a run: {}", std::strerror(child.error())));  // NOLINT
   return std::nullopt;
 }
 
@@ -179,9 +167,9 @@ class FleetRuns {
         const std::string log =
             (std::filesystem::path(options_.out) / (one.name + ".log")).string();
         const auto url = endpoint::parse_url(one.target);
-        const auto child = start(arguments_of(options_, one, options_.out, beside),
-                                 environment_of(url ? url->password : ""), log);
-        if (child) running_[*child] = &one;
+        auto child = start(arguments_of(options_, one, options_.out, beside),
+                           environment_of(url ? url->password : ""), log);
+        if (child) running_.emplace_back(*child, &one);
       }
       if (stop_flag()) {
         next = fleet_.size();
@@ -196,20 +184,19 @@ class FleetRuns {
   void stop_running() {
     if (stopped_) return;
     stopped_ = true;
-    for (const auto& [child, one] : running_) kill(child, SIGTERM);
+    for (const auto& [child, one] : running_) kill(child.pid(), SIGTERM);
   }
 
   void wait_for_one() {
-    int status = 0;
-    const pid_t child = waitpid(-1, &status, WNOHANG);
-    if (child <= 0) {
+    const auto found = std::find_if(running_.begin(), running_.end(),
+                                    [](auto& each) { return each.first.ending().has_value(); });
+    if (found == running_.end()) {
       poll(nullptr, 0, kLookMs);  // until a signal or a while later: it may be for those that run
       return;
     }
-    const auto found = running_.find(child);
-    if (found == running_.end()) return;
     FleetMember& one = *found->second;
-    if (WIFEXITED(status)) one.exit_code = WEXITSTATUS(status);
+    const ChildEnding ending = *found->first.ending();
+    if (ending.signal == 0) one.exit_code = ending.code;
     running_.erase(found);
     const std::string_view word = report::name(static_cast<run::ExitCode>(one.exit_code));
     text::print("{}: {} (exit code {}), {} running\n", one.name, word, one.exit_code,
@@ -219,7 +206,7 @@ class FleetRuns {
 
   const CertifyAllOptions& options_;
   std::vector<FleetMember>& fleet_;
-  std::map<pid_t, FleetMember*> running_;
+  std::vector<std::pair<ChildProcess, FleetMember*>> running_;
   bool stopped_ = false;
 };
 
@@ -269,10 +256,10 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
     }
   }
   if (compared.reports.empty()) return worst_of(*fleet);
-  compared.json = (folder / "compare.json").string();
-  compared.html = (folder / "index.html").string();
+  compared.written = {{"json", (folder / "compare.json").string()},
+                      {"html", (folder / "index.html").string()}};
   const run::ExitCode alike = compare(compared);
-  text::print("reports, logs and the comparison: {}\n", compared.html);
+  text::print("reports, logs and the comparison: {}\n", compared.written.of("html"));
   return alike == run::ExitCode::kUsage || alike == run::ExitCode::kInternal ? alike
                                                                              : worst_of(*fleet);
 }

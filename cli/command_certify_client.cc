@@ -71,21 +71,6 @@ void tell(const CaseOutcome& outcome, const client_run::CertificateContext& cont
   std::fflush(stdout);
 }
 
-bool write_certificates(const client_run::ClientSuiteResult& result,
-                        const client_run::CertificateContext& context,
-                        const CertifyClientOptions& options) {
-  bool all = true;
-  const auto write = [&all](const std::string& path, const std::string& content) {
-    const auto written = report::write_file(path, content);
-    if (!written) complain(written.error());
-    all = all && written.has_value();
-  };
-  if (!options.json.empty()) write(options.json, json_of(result, context));
-  if (!options.junit.empty()) write(options.junit, junit_of(result, context));
-  if (!options.html.empty()) write(options.html, html_of(result, context));
-  return all;
-}
-
 run::ExitCode code_of(client_run::SuiteErrorKind kind) {
   switch (kind) {
     case client_run::SuiteErrorKind::kCannotStart:
@@ -120,12 +105,7 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     complain("--timeout " + options.timeout + ": must be a duration such as 500ms or 5s");
     return run::ExitCode::kUsage;
   }
-  for (const std::string& file : {options.json, options.junit, options.html}) {
-    const auto writable = file.empty() ? Result<void, std::string>() : report::check_writable(file);
-    if (writable) continue;
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   const auto library = open_client_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   std::vector<const ClientCase*> selected;
@@ -150,7 +130,8 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
                                                .program = options.program,
                                                .command = options.command,
                                                .selected = selected.size(),
-                                               .all_cases = library->cases.size()};
+                                               .all_cases = library->cases.size(),
+                                               .started = utc_now()};
   client_run::ClientSuiteOptions suite{.command = options.command,
                                        .variables = options.variables,
                                        .jobs = options.jobs,
@@ -167,7 +148,11 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
   if (!options.verbose) text::print("{}", text::Lines(failures_text(*result, context)));
   text::print("{}", text::Lines(summary_text(*result, context)));
   if (result->ended_by) complain(result->ended_by->text);
-  if (!write_certificates(*result, context, options)) return run::ExitCode::kInternal;
+  const auto written =
+      report::write_reports(options.reports, {{"json", [&] { return json_of(*result, context); }},
+                                              {"junit", [&] { return junit_of(*result, context); }},
+                                              {"html", [&] { return html_of(*result, context); }}});
+  if (!succeeded(written)) return run::ExitCode::kInternal;
   return code_of(*result);
 }
 

@@ -12,16 +12,11 @@
 namespace fencepost::cli {
 
 run::ExitCode check(const CheckOptions& options) {
-  if (!options.html.empty() && options.files.size() != 1) {
+  if (!options.reports.of("html").empty() && options.files.size() != 1) {
     complain("--html is for one history");
     return run::ExitCode::kUsage;
   }
-  const report::ReportFiles files{
-      .json = options.json, .junit = options.junit, .html = options.html};
-  if (const auto can = report::check_writable(files); !can) {
-    complain(can.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = load_library({}, errors);  // without the cases
   std::vector<histories::CheckedHistory> all;
@@ -31,15 +26,13 @@ run::ExitCode check(const CheckOptions& options) {
       complain(checked.error());
       return run::ExitCode::kUsage;
     }
-    const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-    if (!quiet) text::print("{}", text::Lines(checked_text(*checked, library.catalogue)));
+    if (!options.reports.piped())
+      text::print("{}", text::Lines(checked_text(*checked, library.catalogue)));
     all.push_back(std::move(*checked));
   }
   const run::ExitCode code = exit_code(all);
-  const auto written = write_checked(all, files, code, library.catalogue);
-  if (written) return code;
-  complain(written.error());
-  return run::ExitCode::kInternal;
+  const auto written = write_checked(all, options.reports, code, library.catalogue, utc_now());
+  return succeeded(written) ? code : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

@@ -41,31 +41,10 @@ std::optional<report::Column> open_column(const std::string& word) {
   return std::nullopt;
 }
 
-bool write_formats(const CompareOptions& options, const report::SideBySide& found,
-                   const scenario::Catalogue& catalogue) {
-  struct Format {
-    const std::string& path;
-    std::string (*render)(const report::SideBySide&, const scenario::Catalogue&);
-  };
-  bool written = true;
-  for (const Format& format : {Format{options.json, report::side_by_side_json},
-                               Format{options.html, report::side_by_side_html}}) {
-    if (format.path.empty()) continue;
-    const auto done = report::write_file(format.path, format.render(found, catalogue));
-    if (!done) complain(done.error());
-    written = written && done.has_value();
-  }
-  return written;
-}
-
 }  // namespace
 
 run::ExitCode compare(const CompareOptions& options) {
-  const report::ReportFiles outputs{.json = options.json, .html = options.html};
-  if (const auto writable = report::check_writable(outputs); !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.written))) return run::ExitCode::kUsage;
   const auto library = open_library("");
   if (!library) return run::ExitCode::kUsage;
   std::vector<report::Column> columns;
@@ -83,8 +62,10 @@ run::ExitCode compare(const CompareOptions& options) {
   text::print("{}",
               text::Lines(side_by_side_text(found, library->catalogue, text::terminal_width(stdout),
                                             report::console_options(stdout).colour)));
-  if (!write_formats(options, found, library->catalogue)) return run::ExitCode::kInternal;
-  return exit_code(found);
+  const auto written = report::write_reports(
+      options.written, {{"json", [&] { return side_by_side_json(found, library->catalogue); }},
+                        {"html", [&] { return side_by_side_html(found, library->catalogue); }}});
+  return succeeded(written) ? exit_code(found) : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

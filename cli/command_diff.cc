@@ -132,25 +132,16 @@ run::ExitCode show(const DiffOptions& options, const Side& a, const Side& b,
                 text::Lines(diff_text(found, subject, report::console_options(stdout).colour)));
   }
   std::fflush(stdout);
-  if (!options.json.empty()) {
-    if (const auto written = report::write_file(options.json, diff_json(found, subject));
-        !written) {
-      complain(written.error());
-      return run::ExitCode::kInternal;
-    }
-  }
-  return exit_code(found);
+  const auto written =
+      report::write_reports(options.reports, {{"json", [&] { return diff_json(found, subject); }}});
+  return succeeded(written) ? exit_code(found) : run::ExitCode::kInternal;
 }
 
 }  // namespace
 
 run::ExitCode diff(const DiffOptions& given) {
   DiffOptions options = given;
-  if (const auto writable = report::check_writable(report::ReportFiles{.json = options.json});
-      !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   Side a = classify("A", options.a);

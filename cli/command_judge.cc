@@ -4,7 +4,11 @@
 #include <atomic>
 #include <deque>
 #include <optional>
+#include <set>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -150,12 +154,12 @@ std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vecto
       test_case = &gone.emplace_back(scenario::Case{.id = id, .area = "gone", .title = id});
     }
     return result.cases.emplace_back(
-        run::CaseResult{.test_case = test_case, .position = test_case->position});
+        run::CaseResult{.test_case = test_case, .failure = {.position = test_case->position}});
   };
   for (const std::string& id : ids) {
     run::CaseResult& entry = entry_of(id);
     entry.verdict = run::Verdict::kInconclusive;
-    entry.message = why;
+    entry.failure.message = why;
   }
   return gone;
 }
@@ -273,18 +277,13 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   print_rules(rules_since(judgement.head, library), judgement.head);
   print_agreement(then, now);
   const auto written = write_reports(options.reports, result, library.catalogue, judgement.context);
-  if (written) return exit_code(result);
-  complain(written.error());
-  return run::ExitCode::kInternal;
+  return succeeded(written) ? exit_code(result) : run::ExitCode::kInternal;
 }
 
 }  // namespace
 
 run::ExitCode judge(const JudgeOptions& options) {
-  if (const auto writable = report::check_writable(options.reports); !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   const auto file = scenario::read_file(options.file);
   if (!file) {
     complain(file.error());

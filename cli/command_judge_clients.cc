@@ -55,6 +55,7 @@ std::optional<client_report::JudgedClients> judge_capture(const JudgeClientsOpti
     complain(read.error());
     return std::nullopt;
   }
+  for (const std::string& note : *read) complain(options.pcap + ": " + note);
   out.tally = judge.tally();
   return out;
 }
@@ -88,14 +89,7 @@ bool can_be_done(const JudgeClientsOptions& options) {
     complain("--from-start and --clock-offset are for --pcap; a log says both");
     return false;
   }
-  for (const std::string& file : {options.json, options.junit, options.html}) {
-    if (file.empty()) continue;
-    if (const auto writable = report::check_writable(file); !writable) {
-      complain(writable.error());
-      return false;
-    }
-  }
-  return true;
+  return succeeded(report::check_writable(options.reports));
 }
 
 }  // namespace
@@ -105,8 +99,7 @@ run::ExitCode judge_clients(const JudgeClientsOptions& options) {
   const auto judged = options.pcap.empty() ? judge_log(options) : judge_capture(options);
   if (!judged) return run::ExitCode::kUsage;
   print_client_summary(*judged);
-  const ClientReportFiles files{.json = options.json, .junit = options.junit, .html = options.html};
-  if (!write_client_reports(*judged, files)) return run::ExitCode::kInternal;
+  if (!write_client_reports(*judged, options.reports)) return run::ExitCode::kInternal;
   switch (client_report::verdict_of(judged->tally)) {
     case client_report::ClientVerdict::kBroken:
       return run::ExitCode::kFailed;

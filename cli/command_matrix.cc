@@ -35,12 +35,6 @@ bool read_report(const std::string& path, matrix::Matrix& matrix) {
   return true;
 }
 
-// False after a complaint.
-bool write(const std::string& path, const std::string& content) {
-  const auto written = report::write_file(path, content);
-  return written || refuse(written.error());
-}
-
 }  // namespace
 
 run::ExitCode matrix(const MatrixOptions& options) {
@@ -49,20 +43,12 @@ run::ExitCode matrix(const MatrixOptions& options) {
   matrix::Matrix matrix = matrix::make_matrix(*library);
   add_client_cases(matrix, client_cases_by_rule(library->catalogue));
   if (!read_report(options.report, matrix)) return run::ExitCode::kUsage;
-
-  struct Output {
-    const std::string& path;
-    std::string (*render)(const matrix::Matrix&);
-  };
-  bool to_console = true;
-  for (const Output& output :
-       {Output{options.json, matrix::matrix_json}, Output{options.html, matrix::matrix_html},
-        Output{options.markdown, matrix::matrix_markdown}}) {
-    if (output.path.empty()) continue;
-    to_console = to_console && output.path != "-";
-    if (!write(output.path, output.render(matrix))) return run::ExitCode::kUsage;
-  }
-  if (to_console) {
+  const auto written = report::write_reports(
+      options.reports, {{"json", [&] { return matrix_json(matrix); }},
+                        {"html", [&] { return matrix_html(matrix); }},
+                        {"markdown", [&] { return matrix_markdown(matrix); }}});
+  if (!succeeded(written)) return run::ExitCode::kUsage;
+  if (!options.reports.piped()) {
     text::print("{}",
                 text::Lines(matrix_text(matrix, {.width = text::terminal_width(stdout),
                                                  .colour = report::console_options(stdout).colour,

@@ -30,10 +30,7 @@ void print_parts(const report::Report& merged) {
 }  // namespace
 
 run::ExitCode merge(const MergeOptions& options) {
-  if (const auto writable = report::check_writable(options.reports); !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   std::vector<report::Report> reports;
@@ -62,9 +59,7 @@ run::ExitCode merge(const MergeOptions& options) {
       .end(merged->result, library->catalogue, merged->context);
   const auto written =
       write_reports(options.reports, merged->result, library->catalogue, merged->context);
-  if (written) return exit_code(merged->result);
-  complain(written.error());
-  return run::ExitCode::kInternal;
+  return succeeded(written) ? exit_code(merged->result) : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

@@ -93,11 +93,8 @@ run::ExitCode probe(const ProbeOptions& options) {
   const auto library = open_library(options.scenarios);
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
   if (!library || !descriptor) return run::ExitCode::kUsage;
-  if (!options.out.empty()) {
-    if (const auto writable = report::check_writable(options.out); !writable) {
-      complain(writable.error());
-      return run::ExitCode::kUsage;
-    }
+  if (!options.out.empty() && !succeeded(report::check_writable(options.out))) {
+    return run::ExitCode::kUsage;
   }
   const auto time = scenario::parse_duration(options.max_time);
   if (!time) {

@@ -153,11 +153,7 @@ run::ExitCode record(const RecordOptions& options) {
     return run::ExitCode::kUsage;
   }
   for (const std::string& path : {options.out, options.history}) {
-    if (path.empty()) continue;
-    if (const auto writable = report::check_writable(path); !writable) {
-      complain(writable.error());
-      return run::ExitCode::kUsage;
-    }
+    if (!path.empty() && !succeeded(report::check_writable(path))) return run::ExitCode::kUsage;
   }
   if (!options.pcap.empty()) return from_pcap(options);
   return options.from.empty() ? from_endpoint(options) : from_log(options);

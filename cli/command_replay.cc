@@ -15,18 +15,12 @@
 namespace fencepost::cli {
 namespace {
 
-bool write_reports(const ReplayOptions& options, const replay::Session& session) {
-  const auto failed =
-      replay::write_reports(session, {.json = options.json, .junit = options.junit});
-  for (const std::string& each : failed) complain(each);
-  return failed.empty();
-}
-
 // All cases are "not run", and the reports say why.
 run::ExitCode not_begun(const ReplayOptions& options, replay::Session& session,
                         const std::string& reason, run::ExitCode code) {
   do_not_begin(session, reason, code);
-  return write_reports(options, session) ? exit_code(session.run) : run::ExitCode::kInternal;
+  return succeeded(write_reports(session, options.reports)) ? exit_code(session.run)
+                                                            : run::ExitCode::kInternal;
 }
 
 run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& endpoint,
@@ -52,18 +46,12 @@ run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& endpoint,
       stop_flag());
   if (options.heal) heal_files(session.saved, session.run, session.run_ids.front());
   printer.end();
-  return write_reports(options, session) ? exit_code(session.run) : run::ExitCode::kInternal;
+  return succeeded(write_reports(session, options.reports)) ? exit_code(session.run)
+                                                            : run::ExitCode::kInternal;
 }
 
 bool can_write(const ReplayOptions& options) {
-  for (const std::string& path : {options.json, options.junit}) {
-    if (path.empty()) continue;
-    if (const auto writable = report::check_writable(path); !writable) {
-      complain(writable.error());
-      return false;
-    }
-  }
-  return true;
+  return succeeded(report::check_writable(options.reports));
 }
 
 }  // namespace

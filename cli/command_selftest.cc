@@ -144,11 +144,7 @@ run::ExitCode selftest(const SelftestOptions& command) {
     complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
     return run::ExitCode::kUsage;
   }
-  if (const auto writable = report::check_writable({.json = command.json, .html = command.html});
-      !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(command.reports))) return run::ExitCode::kUsage;
   for (const std::string& glob : command.only) {
     if (matches_one(glob)) continue;
     complain("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
@@ -187,15 +183,10 @@ run::ExitCode selftest(const SelftestOptions& command) {
   }
   if (isatty(STDOUT_FILENO) == 1) text::print("{}", text::Lines(text::kEraseLine));
   text::print("{}", text::Lines(selftest_text(result)));
-  for (const auto& [path, render] : {std::pair{&command.json, &selftest::selftest_json},
-                                     std::pair{&command.html, &selftest::selftest_html}}) {
-    if (path->empty()) continue;
-    const auto written = report::write_file(*path, render(result, command.seed));
-    if (!written) {
-      complain(written.error());
-      return run::ExitCode::kInternal;
-    }
-  }
+  const auto written = report::write_reports(
+      command.reports, {{"json", [&] { return selftest_json(result, command.seed); }},
+                        {"html", [&] { return selftest_html(result, command.seed); }}});
+  if (!succeeded(written)) return run::ExitCode::kInternal;
   if (result.interrupted) return run::ExitCode::kInterrupted;
   return result.proved() ? run::ExitCode::kConformant : run::ExitCode::kFailed;
 }

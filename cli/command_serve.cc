@@ -108,15 +108,10 @@ bool right_can_be_served(const ServeOptions& options,
 
 // Complains otherwise.
 bool files_can_be_written(const ServeOptions& options) {
-  for (const std::string& file : {options.ready_file, options.record, options.tls, options.json,
-                                  options.junit, options.html}) {
-    if (file.empty()) continue;
-    if (const auto writable = report::check_writable(file); !writable) {
-      complain(writable.error());
-      return false;
-    }
+  for (const std::string& file : {options.ready_file, options.record, options.tls}) {
+    if (!file.empty() && !succeeded(report::check_writable(file))) return false;
   }
-  return true;
+  return succeeded(report::check_writable(options.reports));
 }
 
 void announce(const ServeOptions& options, const std::vector<const store::Fault*>& faults,
@@ -154,7 +149,7 @@ bool judge_options_fit(const ServeOptions& options) {
   };
   if (!options.judge_clients) {
     if (!options.command.empty()) return complain_of("-- COMMAND is for --judge-clients");
-    if (!options.json.empty() || !options.junit.empty() || !options.html.empty()) {
+    if (!options.reports.none()) {
       return complain_of("--json, --junit and --html are for --judge-clients");
     }
     if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
@@ -252,8 +247,8 @@ run::ExitCode end(const ServeOptions& options, JudgedBroker& judged, bool interr
   judged.tap.reset();
   print_findings(judged);
   print_client_summary(judged.judge.judged());
-  const ClientReportFiles files{.json = options.json, .junit = options.junit, .html = options.html};
-  if (!write_client_reports(judged.judge.judged(), files)) return run::ExitCode::kInternal;
+  if (!write_client_reports(judged.judge.judged(), options.reports))
+    return run::ExitCode::kInternal;
   return serve::exit_code(judged.judge.judged(), interrupted);
 }
 

@@ -310,10 +310,6 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
 
 // ---- Both
 
-report::ReportFiles files_of(const StressOptions& options) {
-  return {.json = options.json, .junit = options.junit, .html = options.html};
-}
-
 run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
                          histories::StressRun& run) {
   const bool kept = !setup.options.history.empty() || histories::has_findings(run.judged);
@@ -324,18 +320,17 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
     return run::ExitCode::kInternal;
   }
   const StressOptions& options = setup.options;
-  const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-  if (!quiet) text::print("{}", text::Lines(stress_text(run, *findings, library.catalogue)));
+  if (!options.reports.piped())
+    text::print("{}", text::Lines(stress_text(run, *findings, library.catalogue)));
   histories::StressRun shown = run;
   shown.history = setup.history;  // the page is made of it in any case
-  const auto written = write_stress(options.html.empty() ? run : shown, *findings,
-                                    files_of(options), library.catalogue);
+  const auto written = write_stress(options.reports.of("html").empty() ? run : shown, *findings,
+                                    options.reports, library.catalogue);
   if (!kept) {
     std::error_code ignored;
     std::filesystem::remove(setup.history, ignored);
   }
-  if (!written) complain(written.error());
-  return written ? exit_code(run) : run::ExitCode::kInternal;
+  return succeeded(written) ? exit_code(run) : run::ExitCode::kInternal;
 }
 
 // Where nobody has said where: what stands in the folder is somebody's, and stays.
@@ -380,8 +375,8 @@ run::ExitCode stress(const StressOptions& options) {
              " must be a duration such as 10s or 5m, at most 8784h");
     return run::ExitCode::kUsage;
   }
-  if (const auto can = report::check_writable(files_of(options)); !can) {
-    complain(can.error());
+  if (!succeeded(report::check_writable(options.reports)) ||
+      !can_sign(options.sign, options.evidence, options.reports)) {
     return run::ExitCode::kUsage;
   }
   const stress::Mix* mix = stress::find_mix(options.workload);
@@ -406,8 +401,7 @@ run::ExitCode stress(const StressOptions& options) {
   stop_on_signals();
   const stress::RunSize size{.mix = mix, .clients = options.clients};
   const auto url = endpoint::parse_url(setup.descriptor.url);
-  const bool quiet = options.json == "-" || options.junit == "-" || options.html == "-";
-  if (!quiet) {
+  if (!options.reports.piped()) {
     text::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
                 url ? url->display() : "unknown", histories::describe(size), seed, options.duration,
                 is_simulated(setup) ? ", simulated" : "");
@@ -424,6 +418,7 @@ run::ExitCode stress(const StressOptions& options) {
   run->mix = mix;
   run->clients = options.clients;
   run->seed = seed;
+  run->started = started;
   run->again = again(setup, size);
   return report_run(setup, library, *run);
 }

@@ -116,6 +116,11 @@ void complain(const std::string& text) {
   print_error(text::Lines(lines + "\n"));
 }
 
+bool succeeded(const Result<void, std::string>& done) {
+  if (!done) complain(done.error());
+  return done.has_value();
+}
+
 WorkflowPause::WorkflowPause(std::FILE* stream) {
   const report::Github github(true, report::variable_of_this_process);
   if (!github.on()) return;

@@ -33,6 +33,9 @@ void print_error(fmt::format_string<text::detail::Shown<Values>&...> format,
 // feed of a name or a value cannot be taken for a line of ours.
 void complain(const std::string& text);
 
+// Complains of the error, if there is one, and returns whether there is none.
+[[nodiscard]] bool succeeded(const Result<void, std::string>& done);
+
 // While it lives, GitHub's runner takes nothing that is printed for a command, though
 // text::for_output() lets none through. `stream` is what the lines around it go to: standard error
 // where standard output may be piped into another program. Of one thread; one at a time.

@@ -10,10 +10,7 @@ namespace fencepost::cli {
 run::ExitCode vectors(const VectorsOptions& options) {
   const auto profile = codec::profile_named(options.profile);
   if (!profile) return run::ExitCode::kUsage;  // the option takes no other word
-  if (const auto writable = report::check_writable(options.json); !writable) {
-    complain(writable.error());
-    return run::ExitCode::kUsage;
-  }
+  if (!succeeded(report::check_writable(options.json))) return run::ExitCode::kUsage;
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   auto cases = select(library->cases, options.selection);
@@ -29,9 +26,7 @@ run::ExitCode vectors(const VectorsOptions& options) {
                          text::counted(left_out, "case"), options.max_bytes));
   }
   const auto written = report::write_file(options.json, report::vectors_json(cases, *profile));
-  if (written) return run::ExitCode::kConformant;
-  complain(written.error());
-  return run::ExitCode::kInternal;
+  return succeeded(written) ? run::ExitCode::kConformant : run::ExitCode::kInternal;
 }
 
 }  // namespace fencepost::cli

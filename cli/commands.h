@@ -76,9 +76,7 @@ struct CertifyClientOptions {
   std::string scenarios{};               // a folder or file instead of the built-in cases
   std::string profile = "deployed";      // the dialect that our broker speaks
   std::vector<std::string> only{};       // globs of ids; none: all cases
-  std::string json{};
-  std::string junit{};
-  std::string html{};
+  report::ReportFiles reports{};
   std::string timeout = "5s";    // that the SDK waits for a reply
   std::size_t jobs = 0;          // cases at once; 0: a sensible number
   std::size_t max_failures = 0;  // end the run after so many; 0: play all cases
@@ -140,9 +138,7 @@ struct VerifyOptions {
 
 struct CheckOptions {
   std::vector<std::string> files{};  // histories
-  std::string json{};
-  std::string junit{};
-  std::string html{};                    // of one history
+  report::ReportFiles reports{};
   std::optional<std::string> initial{};  // of registers, in logs of other harnesses
   std::size_t max_steps = 5'000'000;     // of the search for an order, for each key
 };
@@ -169,9 +165,7 @@ struct StressOptions {
   bool keep_going = false;  // after a violation
   bool no_shrink = false;
   std::string history{};  // a file; empty: stress-SEED.jsonl, kept when something was found
-  std::string json{};     // files
-  std::string junit{};
-  std::string html{};
+  report::ReportFiles reports{};
   bool quiet = false;
   std::string program = "fencepost";  // how it was called
 };
@@ -200,8 +194,7 @@ struct ReplayOptions : RunFlags {
   std::vector<std::string> paths{};  // scenario files, or folders of them
   std::size_t runs = 1;              // of each case
   bool heal = false;                 // write into the files what is fixed, and what has changed
-  std::string json{};                // files
-  std::string junit{};
+  report::ReportFiles reports{};
 };
 // Runs saved cases again: is what they have recorded still so? kConformant when all pass or are
 // fixed, kFailed, kInconclusive, or kNothingSelected when there is no case to judge by. Files
@@ -220,7 +213,7 @@ struct DiffOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   std::string scenarios{};
-  std::string json{};  // a file
+  report::ReportFiles reports{};
   bool quiet = false;  // the last line only
   std::string program = "fencepost";
 };
@@ -230,8 +223,7 @@ struct DiffOptions {
 
 struct CompareOptions {
   std::vector<std::string> reports{};  // JSON reports, or NAME=FILE
-  std::string html{};                  // files
-  std::string json{};
+  report::ReportFiles written{};
 };
 // Runs side by side. kConformant when they are alike, kFailed when they differ.
 [[nodiscard]] run::ExitCode compare(const CompareOptions& options);
@@ -306,9 +298,7 @@ struct ServeOptions {
   bool explain = false;        // each request on standard output
   bool control = false;        // clients may change fault and conditions
   bool judge_clients = false;  // what they send, by the rules that bind them
-  std::string json{};          // of the judge; "-": standard output
-  std::string junit{};
-  std::string html{};
+  report::ReportFiles reports{};
   std::uint16_t receive_maximum = 0;      // of its CONNACK; 0: the largest
   std::uint32_t maximum_packet_size = 0;  // of its CONNACK, in bytes; 0: the usual one
   std::string hold_puback = "0s";         // of the broker, on its way to a judged client
@@ -330,9 +320,7 @@ struct JudgeClientsOptions {
   std::string node_id = "StateStore";  // of the store's versions
   std::string clock_offset{};          // of the capture; empty: not known
   bool from_start = false;             // the capture begins before the broker
-  std::string json{};                  // "-": standard output
-  std::string junit{};
-  std::string html{};
+  report::ReportFiles reports{};
 };
 // kFailed when a client has broken a rule, kNothingSelected when there was no request, kUsage when
 // the file cannot be read.
@@ -370,9 +358,7 @@ struct ListOptions {
 struct MatrixOptions {
   std::string scenarios{};
   std::string report{};  // a JSON report of certify, whose results are added
-  std::string json{};    // files; "-": standard output
-  std::string html{};
-  std::string markdown{};
+  report::ReportFiles reports{};
   bool full = false;  // every requirement with its cases
 };
 // Which case checks which requirement. kFailed when a MUST that can be tested has no case.
@@ -386,9 +372,8 @@ struct MatrixOptions {
 [[nodiscard]] run::ExitCode lint(const std::vector<std::string>& paths);
 
 struct SelftestOptions {
-  std::vector<std::string> only{};   // globs of faults
-  std::string json{};                // a file
-  std::string html{};                // a file
+  std::vector<std::string> only{};  // globs of faults
+  report::ReportFiles reports{};
   std::string endpoint = "inproc:";  // or "embedded"
   std::string driver = "builtin";
   bool fresh_connections = false;

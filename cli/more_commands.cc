@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/command_support.h"
 #include "cli/usage.h"
 #include "conformance/run/time_limits.h"
 #include "stress/script.h"
@@ -19,19 +20,27 @@ void add_selection(CLI::App& command, run::Selection& selection) {
                      "Only cases that cite this requirement (repeatable)");
 }
 
+void add_report(CLI::App& command, report::ReportFiles& files, const std::string& kind,
+                const std::string& help) {
+  files.set(kind, "");
+  command
+      .add_option_function<std::string>(
+          "--" + kind, [&files, kind](const std::string& path) { files.set(kind, path); }, help)
+      ->check(report_file());
+}
+
 void add_reports(CLI::App& command, report::ReportFiles& files) {
-  command.add_option("--junit", files.junit, "Write a JUnit XML report to this file");
-  command.add_flag("--junit-strict", files.strict_junit,
-                   "Write it without what the schemas of Jenkins' xUnit plugin and of windyroad "
-                   "refuse: file, line and properties of a test (schema: docs/junit-strict.xsd)");
-  command.add_option("--json", files.json,
-                     "Write a JSON report to this file (schema: docs/report.schema.json)");
-  command.add_option("--html", files.html,
-                     "Write an HTML report to this file: one page, complete in itself");
-  command.add_option("--sarif", files.sarif,
-                     "Write a SARIF 2.1.0 report, for code scanning, to this file");
-  command.add_option("--badge", files.badge,
-                     "Write what a shields endpoint badge needs, as JSON, to this file");
+  for (const report::ReportKind& kind : report::report_kinds()) {
+    add_report(command, files, kind.name, kind.help);
+  }
+  command
+      .add_flag_callback("--junit-strict",
+                         [] {
+                           complain(
+                               "warning: --junit-strict does nothing: all JUnit files are as "
+                               "readers want them that validate");
+                         })
+      ->group("");  // hidden
 }
 
 void add_timeout_scale(CLI::App& command, double& factor) {
@@ -75,7 +84,7 @@ void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& acti
       "Judge what clients have sent, in a packet capture or a log, by the rules that bind them "
       "(docs/CLIENTS.md)\n"
       "Exit codes: 0 no rule of level must is broken, 1 one is, 2 usage, 5 there was no request");
-  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT; needs tshark");
+  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT, e.g. of tcpdump");
   command->add_option("--port", options.port, "With --pcap: of the broker (default 1883)")
       ->check(whole_number(1, UINT16_MAX));
   command->add_option("--from", options.from,
@@ -88,9 +97,9 @@ void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& acti
   command->add_flag("--from-start", options.from_start,
                     "With --pcap: it begins before the broker, so that it has all subscriptions "
                     "and all versions of the store");
-  command->add_option("--json", options.json, "Write what was found as JSON");
-  command->add_option("--junit", options.junit, "Write a JUnit report, a test for each rule");
-  command->add_option("--html", options.html, "Write a page of what was found");
+  add_report(*command, options.reports, "json", "Write what was found as JSON");
+  add_report(*command, options.reports, "junit", "Write a JUnit report, a test for each rule");
+  add_report(*command, options.reports, "html", "Write a page of what was found");
   command->callback([&] { action = [&] { return judge_clients(options); }; });
 }
 
@@ -123,14 +132,14 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
                    "Histories as JSON Lines, or logs of registers and locks as Knossos, Jepsen and "
                    "Porcupine have them")
       ->required();
-  command->add_option("--json", options.json,
-                      "Write the verdicts as JSON to this file, - for standard output (schema: "
-                      "docs/check.schema.json)");
-  command->add_option("--junit", options.junit,
-                      "Write the verdicts as JUnit XML to this file: a test for each key");
-  command->add_option("--html", options.html,
-                      "Write a page with a timeline on which the findings are marked to this file "
-                      "(of one history)");
+  add_report(*command, options.reports, "json",
+             "Write the verdicts as JSON to this file, - for standard output (schema: "
+             "docs/check.schema.json)");
+  add_report(*command, options.reports, "junit",
+             "Write the verdicts as JUnit XML to this file: a test for each key");
+  add_report(*command, options.reports, "html",
+             "Write a page with a timeline on which the findings are marked to this file "
+             "(of one history)");
   command->add_option("--initial", options.initial,
                       "In logs of other harnesses: the value of each register before the first "
                       "operation (default: none, which reads as nil)");
@@ -153,7 +162,8 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
                       "seed always gives the same run");
   command->add_option("--descriptor", options.descriptor, "As of certify");
   command->add_option("--driver", options.driver, "As of certify")
-      ->check(CLI::IsMember({"builtin", "paho"}));
+      ->check(CLI::IsMember({"builtin", "paho"}))
+      ->check(usable_driver());
   command
       ->add_option("--profile", options.profile,
                    "With inproc: the dialect that the store speaks (default: deployed)")
@@ -191,12 +201,12 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   command->add_option("--history", options.history,
                       "Write the history to this file as the run goes (default: "
                       "stress-SEED.jsonl, kept when something was found)");
-  command->add_option("--json", options.json,
-                      "Write the result as JSON to this file, - for standard output (schema: "
-                      "docs/stress.schema.json)");
-  command->add_option("--junit", options.junit, "Write the verdicts as JUnit to this file");
-  command->add_option("--html", options.html,
-                      "Write a page with a timeline of the clients to this file");
+  add_report(*command, options.reports, "json",
+             "Write the result as JSON to this file, - for standard output (schema: "
+             "docs/stress.schema.json)");
+  add_report(*command, options.reports, "junit", "Write the verdicts as JUnit to this file");
+  add_report(*command, options.reports, "html",
+             "Write a page with a timeline of the clients to this file");
   command->add_flag("-q,--quiet", options.quiet, "No progress");
   command->callback([&] { action = [&] { return stress(options); }; });
 }
@@ -231,8 +241,8 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
       ->check(whole_number(0));
   command->add_option("--scenarios", options.scenarios,
                       "The cases of this folder or file instead of the built-in ones");
-  command->add_option("--json", options.json,
-                      "Write what differs to this file (schema: docs/diff.schema.json)");
+  add_report(*command, options.reports, "json",
+             "Write what differs to this file (schema: docs/diff.schema.json)");
   command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
   command->callback([&] { action = [&] { return diff(options); }; });
 }
@@ -247,9 +257,9 @@ void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
       ->add_option("reports", options.reports,
                    "JSON reports of certify or merge, each a column; NAME=FILE names it")
       ->required();
-  command->add_option("--html", options.html, "Write the comparison as one page to this file");
-  command->add_option("--json", options.json,
-                      "Write it as JSON to this file (schema: docs/compare.schema.json)");
+  add_report(*command, options.written, "html", "Write the comparison as one page to this file");
+  add_report(*command, options.written, "json",
+             "Write it as JSON to this file (schema: docs/compare.schema.json)");
   command->callback([&] { action = [&] { return compare(options); }; });
 }
 
@@ -258,9 +268,11 @@ void add_vectors(CLI::App& app, VectorsOptions& options, Action& action) {
                                          "Write the bytes of the cases for tests of your own: "
                                          "requests, and the replies that are right\n"
                                          "Exit codes: 0 written, 2 usage, 5 no case selected");
-  command->add_option("--json", options.json,
-                      "Write them to this file, - for standard output (default; schema: "
-                      "docs/vectors.schema.json)");
+  command
+      ->add_option("--json", options.json,
+                   "Write them to this file, - for standard output (default; schema: "
+                   "docs/vectors.schema.json)")
+      ->check(report_file());
   command
       ->add_option(
           "--profile", options.profile,
@@ -293,13 +305,13 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
       ->check(one_of({"deployed", "documented"}));
   command->add_option("--only", options.only, "Only cases whose id matches this glob (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--json", options.json,
-                      "Write the verdicts as JSON to this file, - for standard output (schema: "
-                      "docs/client-certificate.schema.json)");
-  command->add_option("--junit", options.junit,
-                      "Write the verdicts as JUnit XML to this file: a test for each case");
-  command->add_option("--html", options.html,
-                      "Write a page of what differs and of all cases, complete in itself");
+  add_report(*command, options.reports, "json",
+             "Write the verdicts as JSON to this file, - for standard output (schema: "
+             "docs/client-certificate.schema.json)");
+  add_report(*command, options.reports, "junit",
+             "Write the verdicts as JUnit XML to this file: a test for each case");
+  add_report(*command, options.reports, "html",
+             "Write a page of what differs and of all cases, complete in itself");
   command->add_option("--timeout", options.timeout,
                       "How long the SDK may wait for a reply, e.g. 10s (default: 5s)");
   constexpr std::size_t kMostAdapters = 64;

@@ -17,7 +17,11 @@ void add_selection(CLI::App& command, run::Selection& selection);
 // --timeout-scale
 void add_timeout_scale(CLI::App& command, double& factor);
 
-// --json, --junit, --html, --sarif and --badge.
+// --json for the kind "json", and what its help says. `files` must outlive the command.
+void add_report(CLI::App& command, report::ReportFiles& files, const std::string& kind,
+                const std::string& help);
+
+// The kinds of report::report_kinds().
 void add_reports(CLI::App& command, report::ReportFiles& files);
 
 // Each adds a command, whose options go into `options`; both must outlive the action.

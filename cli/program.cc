@@ -43,8 +43,9 @@ void add_driver(CLI::App& command, std::string& name) {
           "--driver", name,
           "Who speaks MQTT: builtin (default) or paho. What one shows, the other shows, too, of "
           "endpoints that keep MQTT 5; with paho an endpoint that breaks MQTT 5 is found out less "
-          "often (docs/HOSTILE.md)")
-      ->check(CLI::IsMember({"builtin", "paho"}));
+          "often (docs/HOSTILE.md). paho is a module beside the program, and needs its library")
+      ->check(CLI::IsMember({"builtin", "paho"}))
+      ->check(usable_driver());
 }
 
 // How a command explains the options of RunFlags.
@@ -258,11 +259,12 @@ void add_judged_clients(CLI::App& command, ServeOptions& options) {
   command.add_flag("--judge-clients", options.judge_clients,
                    "Judge the packets of clients by the rules that bind them, a line for each "
                    "that is broken; exit code 1 (docs/CLIENTS.md)");
-  command.add_option("--json", options.json, "With --judge-clients: write what was found as JSON");
-  command.add_option("--junit", options.junit,
-                     "With --judge-clients: write a JUnit report, a test for each rule");
-  command.add_option("--html", options.html,
-                     "With --judge-clients: write a page of what was found, complete in itself");
+  add_report(command, options.reports, "json",
+             "With --judge-clients: write what was found as JSON");
+  add_report(command, options.reports, "junit",
+             "With --judge-clients: write a JUnit report, a test for each rule");
+  add_report(command, options.reports, "html",
+             "With --judge-clients: write a page of what was found, complete in itself");
   command
       .add_option("--receive-maximum", options.receive_maximum,
                   "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
@@ -368,7 +370,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
                       "(repeatable)");
   command
       ->add_option("--pcap", options.pcap,
-                   "A packet capture of plain MQTT, e.g. of tcpdump; it is read with tshark")
+                   "A packet capture of plain MQTT, e.g. of tcpdump")
       ->excludes(endpoint);
   command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
       ->check(whole_number(1, 65535));
@@ -454,8 +456,8 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
   command->add_flag("--heal", options.heal,
                     "Write into the files: what is fixed is no longer recorded as failing, what "
                     "has changed gets its new signature");
-  command->add_option("--json", options.json, "Write the outcomes as JSON to this file");
-  command->add_option("--junit", options.junit, "Write a JUnit XML report to this file");
+  add_report(*command, options.reports, "json", "Write the outcomes as JSON to this file");
+  add_report(*command, options.reports, "junit", "Write a JUnit XML report to this file");
   command->callback([&] { action = [&] { return replay(options); }; });
 }
 
@@ -499,9 +501,10 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
       "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
   command->add_option("--fault", options.only,
                       "Only the faults whose id or name matches this glob (repeatable)");
-  command->add_option("--json", options.json,
-                      "Write scores, survivors and the kill matrix to this file");
-  command->add_option("--html", options.html, "The same as a page to look at, which loads nothing");
+  add_report(*command, options.reports, "json",
+             "Write scores, survivors and the kill matrix to this file");
+  add_report(*command, options.reports, "html",
+             "The same as a page to look at, which loads nothing");
   command->add_option("--endpoint", options.endpoint,
                       "Where the stores run: inproc: (default), or embedded: also finds transport "
                       "faults, and takes "
@@ -533,12 +536,12 @@ void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
       "matrix",
       "Show which case checks which requirement\n"
       "Exit code 1 when a requirement that must hold and can be tested has no case");
-  command->add_option("--json", options.json,
-                      "Write it as JSON to this file, - for standard output (schema: "
-                      "docs/matrix.schema.json)");
-  command->add_option("--html", options.html, "Write one self-contained page to this file");
-  command->add_option("--markdown", options.markdown,
-                      "Write the tables of docs/COVERAGE.md to this file");
+  add_report(*command, options.reports, "json",
+             "Write it as JSON to this file, - for standard output (schema: "
+             "docs/matrix.schema.json)");
+  add_report(*command, options.reports, "html", "Write one self-contained page to this file");
+  add_report(*command, options.reports, "markdown",
+             "Write the tables of docs/COVERAGE.md to this file");
   command->add_option("--report", options.report,
                       "Add the results of a run: a JSON report of certify");
   command->add_flag("--full", options.full, "Print every requirement with its cases");

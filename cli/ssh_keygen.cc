@@ -1,7 +1,6 @@
 #include "cli/ssh_keygen.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -10,16 +9,15 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
-#include <spawn.h>
 
-#include "base/child_environment.h"
+#include "base/child_process.h"
 #include "base/files.h"
 #include "cli/command_support.h"
 #include "conformance/text/printable.h"
+#include "endpoint/memory_file.h"
 
 namespace fencepost::cli {
 namespace {
@@ -35,47 +33,28 @@ struct Said {
 // Runs it with `input` (a file) as its standard input. The error says that it cannot be run.
 Result<Said, std::string> keygen(std::vector<std::string> arguments,
                                  const std::string& input = "/dev/null") {
-  std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return fail(std::string("cannot make a pipe"));
-  posix_spawn_file_actions_t actions{};
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, input.c_str(), O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, pipe[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, pipe[1], STDERR_FILENO);
+  const endpoint::Socket from(::open(input.c_str(), O_RDONLY | O_CLOEXEC));
+  const endpoint::MemoryFile output("fencepost-keygen", "");
   arguments.insert(arguments.begin(), kProgram);
   // An agent may hold the key, and ask somebody.
-  std::vector<std::string> variables = environment_of_child(
-      {"SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY"});
-  pid_t child = 0;
-  const int failed = ::posix_spawnp(&child, kProgram, &actions, nullptr,
-                                    pointers_to(arguments).data(), pointers_to(variables).data());
-  posix_spawn_file_actions_destroy(&actions);
-  ::close(pipe[1]);
-  Said out;
-  std::array<char, 4096> block{};
-  for (;;) {
-    const ssize_t count = failed != 0 ? 0 : ::read(pipe[0], block.data(), block.size());
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) break;
-    const auto more = static_cast<std::size_t>(count);
-    if (out.text.size() + more <= kMostSaid) out.text.append(block.data(), more);
-  }
-  ::close(pipe[0]);
-  if (failed == ENOENT) {
+  auto child = ChildProcess::start(
+      {.words = std::move(arguments),
+       .variables = environment_of_child(
+           {"SSH_AUTH_SOCK", "SSH_ASKPASS", "SSH_ASKPASS_REQUIRE", "DISPLAY", "WAYLAND_DISPLAY"}),
+       .input = from.descriptor(),
+       .output = output.descriptor(),
+       .errors = output.descriptor(),
+       .own_group = false});
+  if (!child && child.error() == ENOENT) {
     return fail(
         fmt::format("{} is not here: signatures need it (Debian: openssh-client)", kProgram));
   }
-  if (failed != 0) {
-    return fail(
-        fmt::format("cannot run {}: {}", kProgram,
-                    std::strerror(failed)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+  if (!child) {
+    return fail(fmt::format(
+        "cannot run {}: {}", kProgram,
+        std::strerror(child.error())));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   }
-  int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
-  out.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  while (out.text.ends_with('\n') || out.text.ends_with('\r')) out.text.pop_back();
-  out.text = text::printable(out.text);
-  return out;
+  return Said{child->wait().value_or(ChildEnding{}).code, text::printable(output.tail(kMostSaid))};
 }
 
 bool is_file(const std::string& path) {

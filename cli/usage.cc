@@ -15,13 +15,14 @@
 #include "conformance/scenario/yaml_reader.h"
 #include "conformance/text/output.h"
 #include "conformance/text/text_wrap.h"
+#include "endpoint/mqtt.h"
 #include "endpoint/url.h"
 
 namespace fencepost::cli {
 namespace {
 
-constexpr const char* kReports[] = {"json", "junit", "html", "sarif", "badge", "markdown"};
-constexpr std::size_t kOptionColumn = 30;  // where the text of an option begins
+constexpr const char* kReportFile = "FILE";  // the name of report_file()
+constexpr std::size_t kOptionColumn = 30;    // where the text of an option begins
 
 // A name, and a text beside it, or below it where there is no room.
 std::string beside(const std::string& name, const std::string& description, std::size_t width) {
@@ -61,17 +62,20 @@ class TerminalHelp : public CLI::Formatter {
   std::size_t width_;
 };
 
+// Of what checks the value of an option; empty where nothing does.
+std::string validator_name(CLI::Option& option) {
+  try {
+    return option.get_validator(0)->get_name();
+  } catch (const CLI::OptionNotFound&) {
+    return {};
+  }
+}
+
 // What stands for the value of an option in the help.
 std::string value_name(CLI::Option& option) {
   constexpr std::pair<std::string_view, std::string_view> kNames[] = {
       {"endpoint", "URL"},
       {"descriptor", "FILE"},
-      {"junit", "FILE"},
-      {"json", "FILE"},
-      {"html", "FILE"},
-      {"sarif", "FILE"},
-      {"badge", "FILE"},
-      {"markdown", "FILE"},
       {"baseline", "FILE"},
       {"out", "FILE"},
       {"pcap", "FILE"},
@@ -110,11 +114,8 @@ std::string value_name(CLI::Option& option) {
                                                : option.check_lname(std::string(name));
     if (named) return std::string(value);
   }
-  try {
-    return option.get_validator(0)->get_name();  // the words, or N
-  } catch (const CLI::OptionNotFound&) {
-    return "TEXT";
-  }
+  const std::string checked = validator_name(option);  // the words, or N
+  return checked.empty() ? "TEXT" : checked;
 }
 
 std::vector<std::string> option_names(const CLI::App& command) {
@@ -198,6 +199,14 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return {check, "", "N"};
 }
 
+CLI::Validator usable_driver() {
+  const auto check = [](const std::string& name) {
+    const auto driver = endpoint::driver_named(name);
+    return driver ? endpoint::driver_trouble(*driver) : std::string();
+  };
+  return {check, ""};
+}
+
 CLI::Validator positive_factor(double most) {
   const auto check = [most](std::string& value) {
     double number = 0;
@@ -208,6 +217,10 @@ CLI::Validator positive_factor(double most) {
                : fmt::format("\"{}\" is no number greater than 0, e.g. 2", value);
   };
   return {check, "", "FACTOR"};
+}
+
+CLI::Validator report_file() {
+  return {[](std::string&) { return std::string(); }, "", kReportFile};
 }
 
 void explain_on_terminal(CLI::App& app) {
@@ -254,11 +267,9 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
 }
 
 bool reports_to_standard_output(const CLI::App& app) {
-  for (const CLI::App* command : app.get_subcommands()) {
-    for (const CLI::Option* option : command->get_options()) {
-      const bool report = std::any_of(std::begin(kReports), std::end(kReports),
-                                      [&](const char* name) { return option->check_lname(name); });
-      if (!report || option->get_items_expected_max() == 0) continue;
+  for (CLI::App* command : app.get_subcommands()) {
+    for (CLI::Option* option : command->get_options()) {
+      if (validator_name(*option) != kReportFile) continue;
       const std::vector<std::string> values = option->results();
       if (std::find(values.begin(), values.end(), "-") != values.end()) return true;
     }

@@ -17,8 +17,13 @@ namespace fencepost::cli {
 inline constexpr std::uint64_t kMostJobs = 1'000;
 // Takes decimal digits, of a number between these two.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = UINT64_MAX);
+// Takes the name of an MQTT client that this machine can use; the complaint says what to install.
+[[nodiscard]] CLI::Validator usable_driver();
 // Takes a number greater than 0, at most `most`.
 [[nodiscard]] CLI::Validator positive_factor(double most = std::numeric_limits<double>::max());
+
+// Takes any place of a report, which reports_to_standard_output() knows by it.
+[[nodiscard]] CLI::Validator report_file();
 
 // Help of `app` and its commands is as wide as the terminal, and names what a value is (URL, FILE,
 // N). Call it when all commands have been added.

@@ -49,11 +49,11 @@ const Tally& Judge::tally() const { return work_->tally(); }
 void Judge::Work::opened(std::uint64_t connection, Time at) {
   ++tally_.connections;
   if (!first_at_) first_at_ = at;
-  connections_.emplace(connection,
-                       ConnectionState{.number = connection,
-                                       .from_client = PacketReader(options_.most_packet_bytes),
-                                       .from_broker = PacketReader(options_.most_packet_bytes),
-                                       .busy_until = at});
+  connections_.emplace(
+      connection, ConnectionState{.number = connection,
+                                  .from_client = wire::PacketReader(options_.most_packet_bytes),
+                                  .from_broker = wire::PacketReader(options_.most_packet_bytes),
+                                  .busy_until = at});
 }
 
 void Judge::Work::find(const Seen& seen, const Rule& rule, std::string because) {
@@ -107,7 +107,7 @@ void Judge::Work::sent(std::uint64_t number, std::string_view bytes, Time at) {
   if (connection.from_client.gave_up()) ignore(connection);
 }
 
-void Judge::Work::on_sent(ConnectionState& connection, const ReadPacket& packet, Time at) {
+void Judge::Work::on_sent(ConnectionState& connection, const wire::ReadPacket& packet, Time at) {
   const Seen seen{connection, packet.bytes, at};
   if (connection.disconnected) {
     find(seen, rule("MQTT-3.14.4-1"), "a packet behind the DISCONNECT");
@@ -139,7 +139,7 @@ void Judge::Work::on_sent(ConnectionState& connection, const ReadPacket& packet,
 }
 
 void Judge::Work::on_bad_bytes(const Seen& seen, const wire::DecodeError& error) {
-  if (error.reason != kOlderVersion || !error.statement.empty()) {
+  if (error.reason != wire::kOlderVersion || !error.statement.empty()) {
     const std::string_view statement =
         error.statement.empty() ? std::string_view("MQTT-4.13.1-1") : error.statement;
     return find(seen, rule(statement), error.text);

@@ -44,7 +44,7 @@ class Judge::Work {
   void ignore(ConnectionState& connection);
 
   // judge.cc: connections and sessions.
-  void on_sent(ConnectionState& connection, const ReadPacket& packet, Time at);
+  void on_sent(ConnectionState& connection, const wire::ReadPacket& packet, Time at);
   void on_bad_bytes(const Seen& seen, const wire::DecodeError& error);
   void on_accepted(const Seen& seen, const wire::Packet& packet);
   void on_connack(const Seen& seen, const wire::Connack& connack);

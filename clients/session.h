@@ -12,12 +12,12 @@
 
 #include "clients/clock_watch.h"
 #include "clients/finding.h"
-#include "clients/packet_reader.h"
 #include "clients/packet_rules.h"
 #include "clients/request_rules.h"
 #include "codec/command.h"
 #include "codec/reply.h"
 #include "wire/packet.h"
+#include "wire/packet_reader.h"
 
 namespace fencepost::clients {
 
@@ -75,13 +75,13 @@ struct ClientState {
 
 struct ConnectionState {
   std::uint64_t number = 0;
-  PacketReader from_client;
-  PacketReader from_broker;
+  wire::PacketReader from_client;
+  wire::PacketReader from_broker;
   ClientState* client = nullptr;  // null: until the CONNACK, and after a takeover
   std::optional<wire::Connect> connect{};
   bool accepted = false;
-  bool ignored = false;                             // judged no further
-  std::deque<std::pair<ReadPacket, Time>> early{};  // before the CONNACK
+  bool ignored = false;                                   // judged no further
+  std::deque<std::pair<wire::ReadPacket, Time>> early{};  // before the CONNACK
   std::map<std::uint16_t, std::string> aliases{};
   Announced announced{};
   bool session_present = false;

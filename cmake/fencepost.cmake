@@ -108,13 +108,17 @@ function(fencepost_compile_together target)
   endif()
 endfunction()
 
-# fencepost_add_library(name [HOT] SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
+# fencepost_add_library(name [HOT | FOR_TESTS] SOURCES a.cc ... SEPARATE b.cc ... LIBRARIES x ... PRIVATE_LIBRARIES y ...)
 # HOT: each request of a workload or of selftest runs through it, or each start. What is not gets FENCEPOST_COLD_FLAGS: a
 # newcomer waits for the compiler, and a report that is written once gains nothing from more (docs/decisions/0011).
+# FOR_TESTS: as fast, for tests, fuzz targets and benchmarks; no program links it, and it is not there where none of these are.
 # Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
 # unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
 function(fencepost_add_library name)
-  cmake_parse_arguments(ARG "HOT" "" "SOURCES;SEPARATE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ARG "HOT;FOR_TESTS" "" "SOURCES;SEPARATE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})
+  if(ARG_FOR_TESTS AND NOT FENCEPOST_BUILD_TESTS AND NOT FENCEPOST_BUILD_FUZZERS AND NOT FENCEPOST_BUILD_BENCHMARKS)
+    return()
+  endif()
   add_library(fencepost_${name} STATIC ${ARG_SOURCES} ${ARG_SEPARATE})
   fencepost_compile_together(fencepost_${name} ${ARG_SEPARATE})
   fencepost_configure(fencepost_${name})
@@ -123,7 +127,7 @@ function(fencepost_add_library name)
   endif()
   if(FENCEPOST_PRECOMPILED_CODE)
     fencepost_precompile(fencepost_${name} ${FENCEPOST_LARGE_MODULE}libraries)
-  elseif(ARG_HOT OR NOT FENCEPOST_COLD_FLAGS)
+  elseif(ARG_HOT OR ARG_FOR_TESTS OR NOT FENCEPOST_COLD_FLAGS)
     fencepost_precompile(fencepost_${name} libraries)
   else()
     fencepost_precompile(fencepost_${name} cold_libraries)

@@ -7,6 +7,9 @@ set(made ${PROJECT_BINARY_DIR}/made_by_fencepost)
 
 install(TARGETS fencepost RUNTIME DESTINATION bin)
 install(TARGETS fencepost_statestore LIBRARY DESTINATION lib/fencepost)
+if(FENCEPOST_BUILD_PAHO)
+  install(TARGETS fencepost_paho LIBRARY DESTINATION lib/fencepost)
+endif()
 # The manual page and the completions come from the options of the program itself.
 install(CODE "
   file(MAKE_DIRECTORY \"${made}\")
@@ -49,9 +52,8 @@ set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# The broker that hosts the reference store; a packet capture is read with tshark.
+# The broker that hosts the reference store.
 set(CPACK_DEBIAN_PACKAGE_DEPENDS mosquitto)
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS tshark)
 # What is stripped goes into a package of its own, fencepost-dbgsym.
 set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
 file(WRITE ${PROJECT_BINARY_DIR}/package_options.cmake

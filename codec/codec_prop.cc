@@ -14,10 +14,10 @@
 #include "base/bytes.h"
 #include "codec/base16.h"
 #include "codec/command.h"
-#include "codec/naive_decoder.h"
 #include "codec/notification.h"
 #include "codec/reply.h"
 #include "codec/resp3.h"
+#include "codec/testing/naive_decoder.h"
 #include "codec/topics.h"
 
 namespace fencepost::codec {

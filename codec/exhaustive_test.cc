@@ -8,8 +8,8 @@
 
 #include "base/bytes.h"
 #include "base/gate.h"
-#include "codec/naive_decoder.h"
 #include "codec/resp3.h"
+#include "codec/testing/naive_decoder.h"
 
 namespace fencepost::codec {
 namespace {

@@ -1,7 +1,7 @@
 // The hostile vectors, each under its row number: what has broken parsers of this family before,
 // and what this one answers. A malformed request gets exactly one error of the protocol; whatever
 // the bytes, decoding it allocates nothing.
-#include "codec/vectors.h"
+#include "codec/testing/vectors.h"
 
 #include <array>
 #include <atomic>
@@ -21,10 +21,10 @@
 
 #include "base/bytes.h"
 #include "codec/command.h"
-#include "codec/naive_decoder.h"
 #include "codec/notification.h"
 #include "codec/reply.h"
 #include "codec/resp3.h"
+#include "codec/testing/naive_decoder.h"
 
 namespace {
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -13,14 +12,12 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/close_range.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/check.h"
-#include "base/child_environment.h"
+#include "base/child_process.h"
 #include "codec/topics.h"
+#include "endpoint/beside_program.h"
 #include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
 
@@ -34,7 +31,8 @@ constexpr milliseconds kStartTimeout{10'000};
 constexpr milliseconds kStopTimeout{2'000};
 constexpr milliseconds kPollInterval{1};
 constexpr int kPortAttempts = 5;
-constexpr int kExitPortInUse = 1;  // mosquitto's exit code when it cannot bind
+constexpr std::size_t kShownLog = 2'000;  // bytes, from the end
+constexpr int kExitPortInUse = 1;         // mosquitto's exit code when it cannot bind
 
 constexpr std::array kProgramPaths = {"/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto",
                                       "/usr/bin/mosquitto"};
@@ -43,19 +41,6 @@ constexpr const char* kPluginName = "fencepost_statestore.so";
 std::optional<std::filesystem::path> find_program() {
   for (const char* path : kProgramPaths) {
     if (access(path, X_OK) == 0) return path;
-  }
-  return std::nullopt;
-}
-
-// The plugin stands beside this program, or in ../lib/fencepost when that is installed.
-std::optional<std::filesystem::path> find_plugin() {
-  std::error_code failed;
-  const std::filesystem::path here =
-      std::filesystem::read_symlink("/proc/self/exe", failed).parent_path();
-  for (const std::filesystem::path& directory :
-       {here, here.parent_path() / "lib" / "fencepost", here.parent_path() / "bin"}) {
-    std::filesystem::path candidate = directory / kPluginName;
-    if (std::filesystem::exists(candidate, failed)) return candidate;
   }
   return std::nullopt;
 }
@@ -187,85 +172,20 @@ Configuration configuration(const BrokerOptions& options, const Ports& ports,
   return out;
 }
 
-// A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
-std::string preload_setting() {
-#ifdef FENCEPOST_BROKER_PRELOAD
-  return std::string("LD_PRELOAD=") + FENCEPOST_BROKER_PRELOAD;
-#else
-  return {};
-#endif
-}
-
-// What the child gets besides the program.
-struct ChildDescriptors {
-  int config;
-  int authorization;
-  int log;                // -1: our standard error
-  bool ends_with_thread;  // of its parent
-};
-
-// What the child does between fork and exec: async-signal-safe calls only.
-[[noreturn]] void run_child(const char* program, char* const* arguments, char* const* environment,
-                            const ChildDescriptors& descriptors, pid_t parent) {
-  if (descriptors.ends_with_thread) prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // the parent is gone already
-  // A process group of its own: Ctrl-C in a terminal is for the suite, which then stops the broker
-  // in order.
-  setpgid(0, 0);
-  sigset_t none;
-  sigemptyset(&none);
-  sigprocmask(SIG_SETMASK, &none, nullptr);  // NOLINT(concurrency-mt-unsafe): one thread here
-  if (descriptors.log >= 0) dup2(descriptors.log, STDERR_FILENO);
-  const int null_descriptor = open("/dev/null", O_RDWR);
-  dup2(null_descriptor, STDIN_FILENO);
-  dup2(null_descriptor, STDOUT_FILENO);
-  // Nothing else goes along: a connection of the client library, whose sockets are not
-  // close-on-exec, would stay open for as long as this broker lives.
-  close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
-  fcntl(descriptors.config, F_SETFD, 0);
-  fcntl(descriptors.authorization, F_SETFD, 0);
-  execve(program, arguments, environment);
-  _exit(127);
-}
-
-pid_t spawn(const std::string& program, const std::string& config_path,
-            const ChildDescriptors& descriptors) {
-  std::vector<std::string> words = {program, "-c", config_path};
-  const std::string preload = preload_setting();
-  std::vector<std::string> variables = environment_of_child();
-  if (!preload.empty()) variables.push_back(preload);
-  const std::vector<char*> arguments = pointers_to(words);
-  const std::vector<char*> environment = pointers_to(variables);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child == 0) {
-    run_child(program.c_str(), arguments.data(), environment.data(), descriptors, parent);
-  }
-  return child;
-}
-
-// The exit code when the child has ended, -1 for a signal, nothing while it runs.
-std::optional<int> exit_code(pid_t pid) {
-  int status = 0;
-  if (waitpid(pid, &status, WNOHANG) != pid) return std::nullopt;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-// Waits until the child listens. Returns its exit code when it ended instead, nothing when it is
+// Waits until the child listens. Returns how it ended when it did instead, nothing when it is
 // ready.
-std::optional<int> wait_until_listening(pid_t pid, const std::string& host, const Ports& ports) {
+std::optional<ChildEnding> wait_until_listening(ChildProcess& child, const std::string& host,
+                                                const Ports& ports) {
   const SteadyClock::time_point deadline = SteadyClock::now() + kStartTimeout;
   const std::uint16_t port = ports.plain != 0 ? ports.plain : ports.tls;
   while (SteadyClock::now() < deadline) {
-    if (const auto code = exit_code(pid)) return code;
+    if (const auto ending = child.ending()) return ending;
     const auto reached = port != 0 ? connect_tcp(host, port, kPollInterval * 100)
                                    : connect_unix(ports.own_socket, kPollInterval * 100);
     if (reached) return std::nullopt;
     std::this_thread::sleep_for(kPollInterval);
   }
-  kill(pid, SIGKILL);
-  waitpid(pid, nullptr, 0);
-  return -1;
+  return child.kill_all();
 }
 
 std::string mqtt_string(std::string_view text) {
@@ -325,15 +245,10 @@ StartError port_in_use(const BrokerOptions& options) {
           "port " + std::to_string(options.port) + " of " + options.bind + " is in use"};
 }
 
-std::string last_lines(const std::string& log) {
-  constexpr std::size_t kMaxBytes = 2000;
-  return log.size() > kMaxBytes ? "..." + log.substr(log.size() - kMaxBytes) : log;
-}
-
 // What the machine does not have any more: processes, memory, descriptors.
-StartError cannot_start() {
+StartError cannot_start(int why = errno) {
   return {StartErrorKind::kFailed,
-          "cannot start mosquitto: " + std::error_code(errno, std::generic_category()).message()};
+          "cannot start mosquitto: " + std::generic_category().message(why)};
 }
 
 }  // namespace
@@ -380,7 +295,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
                            "the mosquitto broker is not installed: run ci/setup, or "
                            "apt-get install mosquitto"});
   }
-  const auto plugin = find_plugin();
+  const auto plugin = find_beside_program(kPluginName);
   if (options.with_store && !plugin) {
     return fail(StartError{StartErrorKind::kMissingProgram,
                            std::string("the broker plugin ") + kPluginName +
@@ -405,55 +320,55 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     const MemoryFile config("fencepost-mosquitto", lines.text());
     const MemoryFile log("fencepost-log", "");
     if (!config.ok() || !authorization.ok() || !log.ok()) return fail(cannot_start());
-    const pid_t pid = spawn(program->string(), config.path(),
-                            {.config = config.descriptor(),
-                             .authorization = authorization.descriptor(),
-                             .log = options.forward_log ? -1 : log.descriptor(),
+    std::vector<std::string> variables = environment_of_child();
+#ifdef FENCEPOST_BROKER_PRELOAD
+    // A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
+    variables.push_back(std::string("LD_PRELOAD=") + FENCEPOST_BROKER_PRELOAD);
+#endif
+    // Alone: a connection of the client library would stay open for as long as this broker lives.
+    // In a group of its own: Ctrl-C is for the suite, which then stops the broker in order.
+    auto child =
+        ChildProcess::start({.words = {program->string(), "-c", config.path()},
+                             .variables = std::move(variables),
+                             .errors = options.forward_log ? STDERR_FILENO : log.descriptor(),
+                             .alone = true,
+                             .more = {config.descriptor(), authorization.descriptor()},
                              .ends_with_thread = options.ends_with_thread});
-    if (pid < 0) return fail(cannot_start());
-    const auto ended = wait_until_listening(pid, host, ports);
+    if (!child) return fail(cannot_start(child.error()));
+    const auto ended = wait_until_listening(*child, host, ports);
     if (!ended) {
-      std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, pid, port, ports.tls));
+      std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, *child, port, ports.tls));
       if (options.private_socket) broker->own_socket_ = std::move(own_socket);
       if (options.with_store && !leave_sink_session(ports, options)) {
         return fail(StartError{StartErrorKind::kFailed,
-                               "the broker does not answer:\n" + last_lines(log.content())});
+                               "the broker does not answer:\n" + log.tail(kShownLog)});
       }
       return broker;
     }
-    log_text = log.content();
+    log_text = log.tail(kShownLog);
     // mosquitto ends with this code for other reasons too; its log says which, when we have it.
-    if (*ended != kExitPortInUse) break;
-    if (!options.forward_log && log_text.find("Address already in use") == std::string::npos) break;
+    if (ended->code != kExitPortInUse) break;
+    const bool in_use = log.content().find("Address already in use") != std::string::npos;
+    if (!options.forward_log && !in_use) break;
     if (options.port != 0) return fail(port_in_use(options));
   }
-  return fail(StartError{StartErrorKind::kFailed,
-                         "mosquitto did not start" +
-                             (log_text.empty() ? std::string() : ":\n" + last_lines(log_text))});
+  return fail(StartError{
+      StartErrorKind::kFailed,
+      "mosquitto did not start" + (log_text.empty() ? std::string() : ":\n" + log_text)});
 }
 
-BrokerProcess::BrokerProcess(BrokerOptions options, pid_t pid, std::uint16_t port,
+BrokerProcess::BrokerProcess(BrokerOptions options, ChildProcess child, std::uint16_t port,
                              std::uint16_t tls_port)
-    : options_(std::move(options)), pid_(pid), port_(port), tls_port_(tls_port) {}
+    : options_(std::move(options)), child_(child), port_(port), tls_port_(tls_port) {}
 
 std::string BrokerProcess::private_socket() const {
   return own_socket_ ? own_socket_->path() : std::string();
 }
 
-bool BrokerProcess::running() {
-  if (!ended_) ended_ = exit_code(pid_).has_value();
-  return !ended_;
-}
+bool BrokerProcess::running() { return child_ && !child_->ending(); }
 
 void BrokerProcess::stop() {
-  if (!running()) return;
-  kill(pid_, SIGTERM);
-  const SteadyClock::time_point deadline = SteadyClock::now() + kStopTimeout;
-  while (running() && SteadyClock::now() < deadline) std::this_thread::sleep_for(kPollInterval);
-  if (!running()) return;
-  kill(pid_, SIGKILL);
-  waitpid(pid_, nullptr, 0);
-  ended_ = true;
+  if (child_) child_->end(kStopTimeout);
 }
 
 Result<void, StartError> BrokerProcess::restart() {
@@ -465,9 +380,7 @@ Result<void, StartError> BrokerProcess::restart() {
   again.ends_with_thread = false;
   auto started = start(again);
   if (!started) return fail(started.error());
-  pid_ = (*started)->pid_;
-  ended_ = false;
-  (*started)->ended_ = true;  // the child is this object's now
+  child_ = std::exchange((*started)->child_, std::nullopt);
   return {};
 }
 

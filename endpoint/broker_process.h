@@ -15,8 +15,7 @@
 #include <string>
 #include <utility>
 
-#include <sys/types.h>
-
+#include "base/child_process.h"
 #include "base/result.h"
 #include "codec/dialect.h"
 #include "endpoint/conditions.h"
@@ -108,7 +107,7 @@ class BrokerProcess {
   [[nodiscard]] std::uint16_t tls_port() const { return tls_port_; }
   // Where it is reached that has a private socket, for as long as this object lives; else empty.
   [[nodiscard]] std::string private_socket() const;
-  [[nodiscard]] pid_t pid() const { return pid_; }
+  [[nodiscard]] pid_t pid() const { return child_->pid(); }
 
   // False once the child has ended, for whatever reason.
   [[nodiscard]] bool running();
@@ -122,14 +121,14 @@ class BrokerProcess {
 
  private:
   class OwnSocket;
-  BrokerProcess(BrokerOptions options, pid_t pid, std::uint16_t port, std::uint16_t tls_port);
+  BrokerProcess(BrokerOptions options, ChildProcess child, std::uint16_t port,
+                std::uint16_t tls_port);
 
   BrokerOptions options_;
-  pid_t pid_;
+  std::optional<ChildProcess> child_;  // nothing: it is another object's
   std::uint16_t port_;
   std::uint16_t tls_port_;
   std::unique_ptr<OwnSocket> own_socket_{};  // null: it has none
-  bool ended_ = false;
 };
 
 }  // namespace fencepost::endpoint

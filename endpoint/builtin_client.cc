@@ -104,18 +104,6 @@ std::size_t most_packet_bytes(const Capabilities& capabilities) {
 
 }  // namespace
 
-Result<SSL_CTX*, std::string> BuiltinConnector::context_for(const std::string& role,
-                                                            const Credentials& credentials) {
-  if (!options_.tls) return nullptr;
-  const std::lock_guard lock(mutex_);
-  if (const auto found = contexts_.find(role); found != contexts_.end()) {
-    return found->second.get();
-  }
-  auto made = make_tls_context(options_, credentials);
-  if (!made) return fail(made.error());
-  return contexts_.emplace(role, std::move(*made)).first->second.get();
-}
-
 Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOptions& options) {
   const Credentials* credentials = credentials_for(options_, options.role);
   if (credentials == nullptr) {
@@ -124,7 +112,7 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   const auto unreachable = [](std::string text) {
     return fail(Error{ErrorKind::kUnreachable, std::move(text)});
   };
-  const auto context = context_for(options.role, *credentials);
+  const auto context = contexts_.of(options_, options.role, *credentials);
   if (!context) return unreachable("cannot connect to the broker: TLS: " + context.error());
   const HandshakePlace place(options_.tls);
   auto stream = Stream::connect(options_, *context, options_.timeout);

@@ -2,10 +2,7 @@
 // connections. docs/decisions/0019-own-client.md has the figures. Private to endpoint/.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
-#include <string>
 
 #include "endpoint/connector.h"
 #include "endpoint/poll_loop.h"
@@ -24,13 +21,8 @@ class BuiltinConnector final : public Connector {
       const ClientOptions& options) override;
 
  private:
-  // Null without TLS. Files are read once for each role.
-  [[nodiscard]] Result<SSL_CTX*, std::string> context_for(const std::string& role,
-                                                          const Credentials& credentials);
-
   const MqttOptions& options_;
-  std::mutex mutex_;
-  std::map<std::string, TlsContext> contexts_;  // by role
+  TlsContexts contexts_;
   PollLoop loop_;
 };
 

@@ -2,9 +2,7 @@
 // threads do not get in each other's way.
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -15,13 +13,7 @@
 #include <variant>
 #include <vector>
 
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -29,12 +21,9 @@
 #include "codec/resp3.h"
 #include "codec/topics.h"
 #include "endpoint/broker_process.h"
-#include "endpoint/inbox.h"
 #include "endpoint/mqtt.h"
-#include "endpoint/paho_repairs.h"
 #include "endpoint/socket.h"
 #include "endpoint/test_driver.h"
-#include "endpoint/test_listener.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -165,36 +154,6 @@ std::unique_ptr<Endpoint> endpoint_of(const FakeBroker& broker) {
   return make_mqtt_endpoint(std::move(options));
 }
 
-// A listening loopback socket with a queue of one, and its port.
-std::pair<int, sockaddr_in> listen_on_loopback() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-  EXPECT_EQ(bind(listener, generic, size), 0);
-  EXPECT_EQ(listen(listener, 1), 0);
-  getsockname(listener, generic, &size);
-  return {listener, address};
-}
-
-TEST(Inbox, KeepsTheOrderAndGivesUpInTime) {
-  constexpr int kEvents = 1000;
-  Inbox inbox;
-  std::thread producer([&inbox] {
-    for (int i = 0; i < kEvents; ++i) inbox.push({Disconnected{i}, Duration{i}});
-  });
-  for (int i = 0; i < kEvents; ++i) {
-    const auto event = inbox.pop(kPatience);
-    ASSERT_TRUE(event);
-    ASSERT_EQ(event->time, Duration{i});
-  }
-  producer.join();
-  EXPECT_FALSE(inbox.pop(0us));
-  EXPECT_FALSE(inbox.pop(1ms));
-}
-
 TEST(Socket, SaysWhyItCannotConnect) {
   const auto refused = connect_tcp("127.0.0.1", free_loopback_port(), kPatienceMs);
   ASSERT_FALSE(refused);
@@ -216,17 +175,6 @@ TEST(Socket, ExchangeEndsWhenThePeerIsSilentOrGone) {
   }
   EXPECT_EQ(exchange(here, "", 1, kPatienceMs), std::nullopt);
   EXPECT_EQ(exchange(here, "ping", 0, kPatienceMs), std::nullopt);
-}
-
-TEST(TcpNodelay, IsOnForEveryTcpConnectionOfThisProgram) {
-  const FakeBroker broker({});
-  const auto socket = connect_tcp("127.0.0.1", broker.port(), kPatienceMs);
-  ASSERT_TRUE(socket) << socket.error();
-  EXPECT_EQ(last_connected_descriptor(), socket->descriptor());
-  int on = 0;
-  socklen_t size = sizeof(on);
-  ASSERT_EQ(getsockopt(socket->descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, &size), 0);
-  EXPECT_NE(on, 0);
 }
 
 TEST(Refusal, OfAConnectionNamesTheReason) {
@@ -309,116 +257,6 @@ TEST_F(Clients, RoundTripsAreNotHeldUp) {
             << took_ms.front() << " / " << took_ms[kRoundTrips / 2] << " / " << took_ms.back()
             << "\n";
   EXPECT_LT(took_ms[kRoundTrips / 2], 5);
-}
-
-// A peer that leaves Nagle's algorithm on, and sends two small packets at a time as brokers do:
-// with delayed acknowledgements the second comes 40 ms after the first.
-TEST(TcpNodelay, AcknowledgesAtOnceWhatAPeerWithNaglesAlgorithmSends) {
-  install_paho_repairs();
-  constexpr std::size_t kRounds = 50;
-  auto [listener, address] = listen_on_loopback();
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the sockets API
-  std::thread peer([listener = listener] {
-    const int accepted = accept(listener, nullptr, nullptr);
-    char request = 0;
-    while (::recv(accepted, &request, 1, 0) == 1) {
-      for (const char* part : {"PUBACK", "PUBLISH"}) ::send(accepted, part, 6, MSG_NOSIGNAL);
-    }
-    ::close(accepted);
-  });
-  const int client = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ASSERT_EQ(::connect(client, generic, sizeof(address)), 0);
-  std::vector<double> took_ms;
-  for (std::size_t i = 0; i < kRounds; ++i) {
-    const auto start = steady_clock::now();
-    ASSERT_EQ(::send(client, "?", 1, MSG_NOSIGNAL), 1);
-    std::array<char, 12> both{};
-    for (std::size_t got = 0; got < both.size();) {
-      const ssize_t count = ::read(client, both.data() + got, both.size() - got);
-      ASSERT_GT(count, 0);
-      got += static_cast<std::size_t>(count);
-    }
-    took_ms.push_back(milliseconds_since(start));
-  }
-  ::close(client);
-  peer.join();
-  ::close(listener);
-  std::sort(took_ms.begin(), took_ms.end());
-  EXPECT_LT(took_ms[kRounds / 2], 20);
-}
-
-// Paho frees the message of a PUBLISH twice when it learns from the write that the connection is
-// gone, which a killed broker brings about once in many runs.
-TEST(PahoRepairs, AWriteToAConnectionThatHasEndedSeemsToWork) {
-  install_paho_repairs();
-  (void)std::signal(SIGPIPE, SIG_IGN);  // as Paho does
-  auto [listener, address] = listen_on_loopback();
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the sockets API
-  const Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(::connect(client.descriptor(), generic, sizeof(address)), 0);
-  {
-    const Socket accepted(accept(listener, nullptr, nullptr));
-    const linger reset{.l_onoff = 1, .l_linger = 0};
-    setsockopt(accepted.descriptor(), SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
-  }
-  ::close(listener);
-  char byte = 0;
-  ASSERT_EQ(::recv(client.descriptor(), &byte, 1, 0), -1);  // the reset has come
-  EXPECT_EQ(::write(client.descriptor(), "abc", 3), 3);
-  std::array<iovec, 2> parts = {iovec{&byte, 1}, iovec{&byte, 1}};
-  EXPECT_EQ(::writev(client.descriptor(), parts.data(), 2), 2);
-  EXPECT_EQ(::recv(client.descriptor(), &byte, 1, 0), 0);
-}
-
-// Paho goes on with a partial write in another thread, and crashes there once in many runs on a
-// network that loses packets.
-TEST(PahoRepairs, AWriteIsNeverPartial) {
-  install_paho_repairs();
-  auto [listener, address] = listen_on_loopback();
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the sockets API
-  const Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  ASSERT_EQ(::connect(client.descriptor(), generic, sizeof(address)), 0);
-  ASSERT_EQ(fcntl(client.descriptor(), F_SETFL, O_NONBLOCK), 0);
-  const Socket accepted(accept(listener, nullptr, nullptr));
-  ::close(listener);
-  const std::string sent(std::size_t{32} << 20U, 'x');  // more than the buffers of both ends hold
-  std::size_t received = 0;
-  std::thread reader([&] {
-    std::string part(1 << 16, ' ');
-    for (;;) {
-      const ssize_t count = ::recv(accepted.descriptor(), part.data(), part.size(), 0);
-      if (count <= 0) return;
-      received += static_cast<std::size_t>(count);
-    }
-  });
-  EXPECT_EQ(::write(client.descriptor(), sent.data(), sent.size()),
-            static_cast<ssize_t>(sent.size()));
-  std::string first = sent;
-  std::string second = sent;
-  std::array<iovec, 2> parts = {iovec{first.data(), first.size()},
-                                iovec{second.data(), second.size()}};
-  EXPECT_EQ(::writev(client.descriptor(), parts.data(), 2), static_cast<ssize_t>(2 * sent.size()));
-  shutdown(client.descriptor(), SHUT_WR);
-  reader.join();
-  EXPECT_EQ(received, 3 * sent.size());
-}
-
-TEST(PahoRepairs, AWriteToAPipeThatNobodyReadsFailsAlthoughASocketHadItsNumber) {
-  install_paho_repairs();
-  auto [listener, address] = listen_on_loopback();
-  const auto* generic = reinterpret_cast<const sockaddr*>(&address);  // NOLINT: the sockets API
-  const int number = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  ASSERT_EQ(::connect(number, generic, sizeof(address)), 0);
-  ::close(listener);
-  std::array<int, 2> ends{};
-  ASSERT_EQ(pipe(ends.data()), 0);
-  ::close(ends[0]);
-  ASSERT_EQ(dup2(ends[1], number), number);
-  ::close(ends[1]);
-  (void)std::signal(SIGPIPE, SIG_IGN);
-  EXPECT_EQ(::write(number, "abc", 3), -1);
-  EXPECT_EQ(errno, EPIPE);
-  ::close(number);
 }
 
 // Left alone, the library takes 2.1 s for each connection while other clients are idle.

@@ -22,7 +22,6 @@
 
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
-#include "endpoint/test_listener.h"
 #include "wire/packet.h"
 
 namespace fencepost::endpoint {

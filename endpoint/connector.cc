@@ -1,17 +1,55 @@
 #include "endpoint/connector.h"
 
 #include <array>
+#include <cstddef>
 #include <cstdio>
 
-extern "C" {  // which this header of Paho does not say
-#include <MQTTReasonCodes.h>
-}
-
 namespace fencepost::endpoint {
+namespace {
+
+// MQTT 5, 2.4: of the codes from 0x80 on.
+constexpr std::array kErrorReasons = {"Unspecified error",
+                                      "Malformed Packet",
+                                      "Protocol error",
+                                      "Implementation specific error",
+                                      "Unsupported Protocol Version",
+                                      "Client Identifier not valid",
+                                      "Bad User Name or Password",
+                                      "Not authorized",
+                                      "Server unavailable",
+                                      "Server busy",
+                                      "Banned",
+                                      "Server shutting down",
+                                      "Bad authentication method",
+                                      "Keep Alive timeout",
+                                      "Session taken over",
+                                      "Topic filter invalid",
+                                      "Topic name invalid",
+                                      "Packet Identifier in use",
+                                      "Packet Identifier not found",
+                                      "Receive Maximum exceeded",
+                                      "Topic Alias invalid",
+                                      "Packet too large",
+                                      "Message rate too high",
+                                      "Quota exceeded",
+                                      "Administrative action",
+                                      "Payload format invalid",
+                                      "Retain not supported",
+                                      "QoS not supported",
+                                      "Use another server",
+                                      "Server moved",
+                                      "Shared subscriptions not supported",
+                                      "Connection rate exceeded",
+                                      "Maximum connect time",
+                                      "Subscription Identifiers not supported",
+                                      "Wildcard Subscriptions not supported"};
+
+}  // namespace
 
 std::string reason_text(int reason_code) {
   std::array<char, 80> text{};
-  const char* words = MQTTReasonCode_toString(static_cast<MQTTReasonCodes>(reason_code));
+  const auto at = static_cast<std::size_t>(reason_code - kFirstErrorReason);
+  const char* words = at < kErrorReasons.size() ? kErrorReasons[at] : nullptr;
   std::snprintf(text.data(), text.size(), words == nullptr ? "0x%02x" : "0x%02x (%s)",
                 static_cast<unsigned>(reason_code), words);
   return text.data();

@@ -29,7 +29,8 @@ inline constexpr int kReceiveMaximum = 65'535;
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// "0x87 (Not authorized)", as the MQTT specification writes and names reason codes.
+// "0x87 (Not authorized)", as the MQTT specification writes reason codes, and names those of
+// errors.
 [[nodiscard]] std::string reason_text(int reason_code);
 
 // Of a CONNACK with this reason code.

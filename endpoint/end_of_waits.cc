@@ -10,25 +10,33 @@
 namespace fencepost::endpoint {
 namespace {
 
-std::atomic<bool> ended{false};
+// Null: this copy's own.
+std::atomic<EndOfWaits*> shared{nullptr};
 
 }  // namespace
 
-int end_of_waits_descriptor() {
-  static const int descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-  return descriptor;
+EndOfWaits& end_of_waits() {
+  static EndOfWaits own{.descriptor = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)};
+  EndOfWaits* of_program = shared.load(std::memory_order_acquire);
+  return of_program == nullptr ? own : *of_program;
 }
 
+void share_end_of_waits(EndOfWaits& of_program) {
+  shared.store(&of_program, std::memory_order_release);
+}
+
+int end_of_waits_descriptor() { return end_of_waits().descriptor; }
+
 void end_all_waits() {
-  ended = true;
+  end_of_waits().ended = true;
   [[maybe_unused]] const int written = eventfd_write(end_of_waits_descriptor(), 1);
 }
 
-bool waits_have_ended() { return ended; }
+bool waits_have_ended() { return end_of_waits().ended; }
 
 void sleep_until_or_end(Duration deadline) {
   using std::chrono::steady_clock;
-  while (!ended) {
+  while (!waits_have_ended()) {
     const Duration now =
         std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch());
     if (now >= deadline) return;

@@ -5,6 +5,8 @@
 // What was waited for then proves nothing: see waits_have_ended(). Thread safe.
 #pragma once
 
+#include <atomic>
+
 #include "endpoint/endpoint.h"
 
 namespace fencepost::endpoint {
@@ -15,6 +17,15 @@ void end_all_waits();
 
 // Becomes readable with the end of all waits, for poll().
 [[nodiscard]] int end_of_waits_descriptor();
+
+// What this program and a module that it has loaded have in common. In the module its own is
+// replaced by that of the program, before anything waits.
+struct EndOfWaits {
+  std::atomic<bool> ended{false};
+  int descriptor = -1;
+};
+[[nodiscard]] EndOfWaits& end_of_waits();
+void share_end_of_waits(EndOfWaits& of_program);
 
 // Returns at `deadline`, on the clock of sessions, or at the end of all waits.
 void sleep_until_or_end(Duration deadline);

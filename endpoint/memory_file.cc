@@ -1,5 +1,6 @@
 #include "endpoint/memory_file.h"
 
+#include <algorithm>
 #include <array>
 
 #include <fcntl.h>
@@ -29,6 +30,13 @@ std::string MemoryFile::content_from(std::size_t offset) const {
     at += got;
   }
   return out;
+}
+
+std::string MemoryFile::tail(std::size_t most) const {
+  const auto size = static_cast<std::size_t>(std::max<off_t>(lseek(descriptor(), 0, SEEK_END), 0));
+  std::string out = content_from(size - std::min(size, most));
+  while (out.ends_with('\n') || out.ends_with('\r')) out.pop_back();
+  return (size > most ? "..." : "") + out;
 }
 
 void MemoryFile::forget_until(std::size_t offset) const {

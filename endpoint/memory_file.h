@@ -26,6 +26,8 @@ class MemoryFile {
   [[nodiscard]] std::string content() const { return content_from(0); }
   // What is there from this byte on.
   [[nodiscard]] std::string content_from(std::size_t offset) const;
+  // The last bytes, without line ends behind them; "..." before them when there are more.
+  [[nodiscard]] std::string tail(std::size_t most) const;
   // Gives the memory of all bytes before this one back: they read as zeros then.
   void forget_until(std::size_t offset) const;
 

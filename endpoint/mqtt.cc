@@ -11,7 +11,7 @@
 #include "endpoint/connector.h"
 #include "endpoint/end_of_waits.h"
 #include "endpoint/hiding_connector.h"
-#include "endpoint/paho_client.h"
+#include "endpoint/paho_driver.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -23,10 +23,23 @@ using std::chrono::milliseconds;
 constexpr auto kRestartPoll = milliseconds{50};
 constexpr std::size_t kConnectsAtOnce = 16;
 
+// In the place of one that this machine cannot use.
+class NoConnector final : public Connector {
+ public:
+  explicit NoConnector(std::string why) : why_(std::move(why)) {}
+  Result<std::unique_ptr<Client>, Error> connect(const ClientOptions& /*options*/) override {
+    return fail(Error{ErrorKind::kInvalid, why_});
+  }
+
+ private:
+  std::string why_;
+};
+
 std::unique_ptr<Connector> connector_for(const MqttOptions& options) {
   std::unique_ptr<Connector> out;
   if (options.driver == Driver::kPaho) {
-    out = std::make_unique<PahoConnector>(options);
+    auto paho = make_paho_connector(options);
+    out = paho ? std::move(*paho) : std::make_unique<NoConnector>(paho.error());
   } else {
     out = std::make_unique<BuiltinConnector>(options);
   }
@@ -113,6 +126,10 @@ std::optional<Driver> driver_named(std::string_view name) {
   if (name == "builtin") return Driver::kBuiltin;
   if (name == "paho") return Driver::kPaho;
   return std::nullopt;
+}
+
+std::string driver_trouble(Driver driver) {
+  return driver == Driver::kPaho ? paho_trouble() : std::string();
 }
 
 std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options) {

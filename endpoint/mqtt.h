@@ -17,11 +17,14 @@ namespace fencepost::endpoint {
 // Who speaks MQTT for us. Verdicts that two clients agree on are worth more.
 enum class Driver {
   kBuiltin,  // wire/ and endpoint/connection.h; see docs/decisions/0019-own-client.md
-  kPaho,     // Paho MQTT C++; see docs/decisions/0003-paho.md
+  kPaho,     // Paho MQTT C++, in a module; see docs/decisions/0033-paho-module.md
 };
 
 // "builtin" or "paho", as on the command line.
 [[nodiscard]] std::optional<Driver> driver_named(std::string_view name);
+
+// Why this machine cannot use it: "cannot load ..."; empty: it can.
+[[nodiscard]] std::string driver_trouble(Driver driver);
 
 struct Credentials {
   std::string user{};  // empty: none; a role may be a matter of the client id alone

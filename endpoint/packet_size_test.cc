@@ -17,11 +17,10 @@
 #include <gtest/gtest.h>
 
 #include "codec/topics.h"
-#include "endpoint/inbox.h"
 #include "endpoint/mqtt.h"
+#include "endpoint/paho/inbox.h"
 #include "endpoint/socket.h"
 #include "endpoint/test_driver.h"
-#include "endpoint/test_listener.h"
 
 namespace fencepost::endpoint {
 namespace {

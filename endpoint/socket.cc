@@ -19,7 +19,6 @@
 #include <unistd.h>
 
 #include "endpoint/end_of_waits.h"
-#include "endpoint/paho_repairs.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -54,7 +53,6 @@ bool wait_ready(int descriptor, short events, SteadyClock::time_point deadline) 
 Result<Socket, std::string> connect_to(const addrinfo& address, SteadyClock::time_point deadline) {
   Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.descriptor() < 0) return fail(error_text(errno));
-  const NotPaho ours;
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return socket;
   if (errno != EINPROGRESS) return fail(error_text(errno));
   if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) {
@@ -172,6 +170,19 @@ Result<std::uint16_t, std::string> free_port_of(const std::string& address) {
 std::uint16_t free_loopback_port() {
   const auto port = free_port_of("127.0.0.1");
   return port ? *port : std::uint16_t{0};
+}
+
+Socket listen_on_free_port(std::uint16_t& port) {
+  Socket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
+  if (bind(out.descriptor(), generic, size) != 0 || listen(out.descriptor(), 1) != 0) return out;
+  getsockname(out.descriptor(), generic, &size);
+  port = ntohs(address.sin_port);
+  return out;
 }
 
 std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,

@@ -40,6 +40,10 @@ class Socket {
 // A loopback port that was free a moment ago; 0 when there is none.
 [[nodiscard]] std::uint16_t free_loopback_port();
 
+// A loopback socket that listens, with a queue of one; its port goes into `port`, which stays as it
+// is where there is none.
+[[nodiscard]] Socket listen_on_free_port(std::uint16_t& port);
+
 // Writes all bytes, then reads exactly `reply_bytes`. Nothing when the peer closes or stays silent
 // for `timeout`.
 [[nodiscard]] std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,

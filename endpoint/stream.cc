@@ -37,11 +37,7 @@ void acknowledge_at_once(int descriptor) {
 
 ssize_t receive_bytes(int descriptor, char* into, std::size_t size) {
   while (true) {
-    iovec part{.iov_base = into, .iov_len = size};
-    msghdr message{};
-    message.msg_iov = &part;
-    message.msg_iovlen = 1;
-    const ssize_t count = recvmsg(descriptor, &message, MSG_DONTWAIT);
+    const ssize_t count = recv(descriptor, into, size, MSG_DONTWAIT);
     if (count > 0) acknowledge_at_once(descriptor);
     if (count >= 0 || errno != EINTR) return count;
   }

@@ -14,8 +14,8 @@
 
 #include "endpoint/connector.h"
 #include "endpoint/memory_file.h"
+#include "endpoint/socket.h"
 #include "endpoint/stream.h"
-#include "endpoint/test_listener.h"
 #include "endpoint/throw_away_certificate.h"
 
 namespace fencepost::endpoint {

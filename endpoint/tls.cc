@@ -59,6 +59,18 @@ Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
   return context;
 }
 
+Result<SSL_CTX*, std::string> TlsContexts::of(const MqttOptions& broker, const std::string& role,
+                                              const Credentials& credentials) {
+  if (!broker.tls) return nullptr;
+  const std::lock_guard lock(mutex_);
+  if (const auto found = contexts_.find(role); found != contexts_.end()) {
+    return found->second.get();
+  }
+  auto made = make_tls_context(broker, credentials);
+  if (!made) return fail(made.error());
+  return contexts_.emplace(role, std::move(*made)).first->second.get();
+}
+
 Result<TlsContext, std::string> make_server_context(const std::filesystem::path& certificate,
                                                     const std::filesystem::path& key,
                                                     const std::filesystem::path& client_ca) {

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <openssl/ssl.h>
@@ -20,6 +22,18 @@ using TlsConnection = std::unique_ptr<SSL, decltype(&SSL_free)>;
 // The error names the first file that cannot be used, and why.
 [[nodiscard]] Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
                                                                const Credentials& credentials);
+
+// The same for each role of a broker, whose files are read once. Thread safe.
+class TlsContexts {
+ public:
+  // Null without TLS; else it lives as long as this object.
+  [[nodiscard]] Result<SSL_CTX*, std::string> of(const MqttOptions& broker, const std::string& role,
+                                                 const Credentials& credentials);
+
+ private:
+  std::mutex mutex_;
+  std::map<std::string, TlsContext> contexts_;  // by role
+};
 
 // What our side brings to a handshake of its clients: its certificate and key, and the authorities
 // of their certificates, without which none is asked for.

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "codec/command.h"
-#include "codec/naive_decoder.h"
+#include "codec/testing/naive_decoder.h"
 #include "fuzz/input_reader.h"
 #ifdef FENCEPOST_FUZZ_HIREDIS
 #include "fuzz/hiredis_reader.h"

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "fuzz/input_reader.h"
 #include "history/checker.h"
-#include "history/naive_search.h"
+#include "history/testing/naive_search.h"
 
 using namespace fencepost::history;
 using fencepost::codec::Condition;

@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "fuzz/input_reader.h"
 #include "hlc/hlc.h"
-#include "hlc/naive_hlc.h"
+#include "hlc/testing/naive_hlc.h"
 
 using namespace fencepost::hlc;
 

@@ -1,5 +1,5 @@
 """Makes the seeds of the fuzz targets, corpus/TARGET/seeds, from what the repository says elsewhere: the scenarios, the
-hostile vectors of codec/vectors.cc (print_vectors prints them), the timestamps of hlc/hlc_test.cc.
+hostile vectors of codec/testing/vectors.cc (print_vectors prints them), the timestamps of hlc/hlc_test.cc.
 usage: make_seeds.py --vectors PROGRAM [--check]      PROGRAM: print_vectors, as it was built
                                                       --check: writes nothing; fails when the files are others"""
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "codec/base16.h"
-#include "codec/vectors.h"
+#include "codec/testing/vectors.h"
 
 using namespace fencepost::codec;
 

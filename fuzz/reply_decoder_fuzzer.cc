@@ -5,9 +5,9 @@
 #include <string_view>
 
 #include "base/check.h"
-#include "codec/naive_decoder.h"
 #include "codec/notification.h"
 #include "codec/reply.h"
+#include "codec/testing/naive_decoder.h"
 #include "fuzz/input_reader.h"
 
 namespace {

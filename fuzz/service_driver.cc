@@ -18,10 +18,10 @@
 #include "hlc/hlc.h"
 #include "reference_store/service.h"
 #include "workload/byte_reader.h"
-#include "workload/model_run.h"
-#include "workload/naive_model.h"
 #include "workload/operation.h"
 #include "workload/rendering.h"
+#include "workload/testing/model_run.h"
+#include "workload/testing/naive_model.h"
 
 namespace fencepost::fuzz {
 

@@ -14,9 +14,9 @@
 #include <vector>
 
 #include "reference_store/store.h"
-#include "workload/model_run.h"
-#include "workload/naive_model.h"
 #include "workload/operation.h"
+#include "workload/testing/model_run.h"
+#include "workload/testing/naive_model.h"
 
 namespace fencepost::fuzz {
 

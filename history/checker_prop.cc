@@ -10,9 +10,9 @@
 
 #include "base/gate.h"
 #include "history/checker.h"
-#include "history/naive_search.h"
-#include "history/random_history.h"
 #include "history/requirements.h"
+#include "history/testing/naive_search.h"
+#include "history/testing/random_history.h"
 #include "history/value_order.h"
 
 namespace fencepost::history {

@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 
 #include "history/checker.h"
-#include "history/random_history.h"
+#include "history/testing/random_history.h"
 
 namespace {
 

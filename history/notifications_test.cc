@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "history/checker.h"
-#include "history/random_history.h"
+#include "history/testing/random_history.h"
 
 namespace fencepost::history {
 namespace {

@@ -8,9 +8,11 @@ import json
 import os
 import re
 import resource
+import shutil
 import signal
 import socket
 import time
+import unittest
 import xml.etree.ElementTree as ElementTree
 
 import harness
@@ -320,6 +322,41 @@ class CommandLine(CliTest):
         self.assertEqual(0, closed.returncode, closed.stderr)
 
 
+class Driver(CliTest):
+    """The module with Paho, which no other run knows of."""
+
+    def certify_with(self, module=None):
+        folder = self.folder / "bin"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(FENCEPOST, folder)
+        if module:
+            shutil.copy(module, folder / "fencepost_paho.so")
+        return harness.run_command(folder / "fencepost", "certify", "--driver", "paho", "--endpoint", NOBODY)
+
+    def test_without_its_module_it_says_what_to_install(self):
+        result = self.certify_with()
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("--driver paho needs the module fencepost_paho.so, which is not beside this program: install it",
+                      result.stderr)
+
+    def test_a_module_that_cannot_be_loaded_or_is_anothers_is_refused(self):
+        # The broker has what this one needs.
+        result = self.certify_with(PLUGIN)
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("cannot load ", result.stderr)
+        self.assertIn("libpaho-mqttpp3-1", result.stderr)
+        other = next(line.split()[2] for line in must("ldd", FENCEPOST).splitlines() if "libz.so" in line)
+        result = self.certify_with(other)
+        self.assertEqual(result.returncode, 2, result.stdout)
+        self.assertIn("fencepost_paho.so is of another build than this program; install both together", result.stderr)
+
+    @unittest.skipIf(harness.SANITIZED, "sanitizers replace functions of the C library")
+    def test_the_program_has_nothing_of_paho_and_replaces_no_function(self):
+        self.assertNotIn("paho", must("ldd", FENCEPOST))
+        shown = {line.split()[0] for line in must("nm", "-D", "--defined-only", "--format=posix", FENCEPOST).splitlines()}
+        self.assertEqual(set(), shown & {"connect", "read", "recv", "write", "writev", "SSL_read", "SSL_write"})
+
+
 class ShortRuns(CliTest):
     FAULT = ("--endpoint", "inproc:?fault=nx-overwrites")
 
@@ -392,7 +429,7 @@ class NoStore(CliTest):
         self.assertEqual(len(report["cases"]), report["summary"]["not_run"])
         self.assertIn(headline, report["stopped_because"])
         root = ElementTree.parse(self.junit).getroot()
-        self.assertEqual(root.get("errors"), root.get("tests"))
+        self.assertEqual(harness.junit_count(root, "errors"), harness.junit_count(root, "tests"))
 
     def test_closed_port(self):
         self.expect_unreachable("no broker at", "--endpoint", f"mqtt://127.0.0.1:{free_port()}")

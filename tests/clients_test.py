@@ -13,7 +13,8 @@ import subprocess
 import sys
 import xml.etree.ElementTree
 
-from harness import FENCEPOST, HANG, FolderTest, load_schema, main, run, run_command, wait_until
+from harness import (FENCEPOST, HANG, FolderTest, junit_count, load_schema, main, run, run_command, tcp_frame, wait_until,
+                     write_pcap)
 from schema_checks import complaints, left_open
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
@@ -41,7 +42,7 @@ class JudgedCommand(FolderTest):
             self.assertEqual(0, result.returncode, result.stdout + result.stderr)
             self.assertEqual(("conformant", 0, [], 58), (report["verdict"], report["command"]["exit_code"], report["findings"],
                                                          report["requests"]))
-            self.assertEqual("0", junit.get("failures"))
+            self.assertEqual(0, junit_count(junit, "failures"))
             self.assertEqual(len(report["rules"]) + 1, len(junit.findall("*/testcase")))
             self.assertRegex(result.stdout, "58 requests of 1 client over 1 connection judged by [0-9]+ rules")
 
@@ -211,14 +212,8 @@ class Recordings(FolderTest):
             if i not in lost:
                 frames.append((up, numbers[up], numbers[not up], 0x18, chunk))
             numbers[up] += len(chunk)
-        with path.open("wb") as file:
-            file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
-            for at, (up, sequence, had, flags, data) in enumerate(frames):
-                ports = (20000, 1883) if up else (1883, 20000)
-                tcp = struct.pack(">HHIIBBHHH", *ports, sequence, had, 0x50, flags, 65535, 0, 0) + data
-                ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, b"\x7f\0\0\1", b"\x7f\0\0\1")
-                frame = b"\0" * 12 + b"\x08\0" + ip + tcp
-                file.write(struct.pack("<IIII", 1795435200, at, len(frame), len(frame)) + frame)
+        write_pcap(path, ((1795435200 + at / 1e6, tcp_frame((20000, 1883) if up else (1883, 20000), *rest))
+                          for at, (up, *rest) in enumerate(frames)))
         return path
 
     def test_a_capture_is_judged(self):

@@ -217,6 +217,21 @@ def connections_to(port):
     return sum(row[2] == f"0100007F:{port:04X}" and row[3] == "01" for row in rows)
 
 
+def tcp_frame(ports, sequence, had, flags, data):
+    """Ethernet, IPv4, TCP."""
+    tcp = struct.pack(">HHIIBBHHH", *ports, sequence, had, 0x50, flags, 65535, 0, 0) + data
+    ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp), 1, 0, 64, 6, 0, b"\x7f\0\0\x01", b"\x7f\0\0\x01")
+    return b"\0" * 12 + b"\x08\0" + ip + tcp
+
+
+def write_pcap(path, frames):
+    """A capture file of frames of Ethernet, each with its time."""
+    with open(path, "wb") as file:
+        file.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 262144, 1))
+        for moment, frame in frames:
+            file.write(struct.pack("<IIII", int(moment), round(moment % 1 * 1e6), len(frame), len(frame)) + frame)
+
+
 class Proxy:
     """Passes TCP connections on to a port of the loopback, until `close`. Subclasses see, change or end what passes."""
 
@@ -300,6 +315,11 @@ def load_json(path):
 
 def load_schema(name):
     return load_json(ROOT / "docs" / f"{name}.schema.json")
+
+
+def junit_count(root, name):
+    """Of all suites of a JUnit document: tests, failures, errors or skipped."""
+    return sum(int(suite.get(name)) for suite in root.findall("testsuite"))
 
 
 class Reports:

@@ -29,7 +29,6 @@ LIMIT = ["-ferror-limit=0"] if "clang" in COMPILER else []
 WORDS = "use complain send publish_it wake_at kick write connect_to print".split()
 # Header -> declarations that its examples take for given, in its namespace.
 GIVEN = {
-    "base/child_environment.h": "const char* path; char* const* arguments;",
     "base/files.h": "std::string content_of_it;",
     "conformance/report/github.h": "bool wanted; run::SuiteResult result; scenario::Catalogue catalogue;"
                                    "ReportContext context;",
@@ -85,7 +84,9 @@ GIVEN = {
     "conformance/client_run/scripted_broker.h": "CommandKind get; std::string_view bytes; clients::Time now;",
     "conformance/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
     "conformance/client_report/recorded_clients.h": "record::Capture capture;",
-    "conformance/record/capture_tcp.h": "bool has_printed(); std::string some_of_it();",
+    "conformance/record/capture_pcap.h": "TcpEvent event;",
+    "conformance/record/capture_segments.h": "std::string_view bytes;",
+    "conformance/record/capture_tcp.h": "Segment segment;",
     "conformance/record/recording.h": "Capture capture;",
     "conformance/selftest/conversations.h": "endpoint::InProcessEndpoint& right; endpoint::InProcessEndpoint& wrong;",
     "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
@@ -112,8 +113,8 @@ GIVEN = {
     "reference_store/faults/fault.h": "std::uint64_t seed;",
     "reference_store/service.h": "Caller caller; codec::Message message; Instant now;",
     "reference_store/store.h": "codec::Command set; std::string ts; Instant now;",
-    "workload/model_run.h": "NaiveModel model({}); std::int64_t start_ms; Operation operation;",
-    "workload/naive_model.h": "std::size_t i; Operation op; Offered ts, ft; Clocks now;",
+    "workload/testing/model_run.h": "NaiveModel model({}); std::int64_t start_ms; Operation operation;",
+    "workload/testing/naive_model.h": "std::size_t i; Operation op; Offered ts, ft; Clocks now;",
     "workload/random.h": "std::uint64_t seed; std::vector<int> trace;",
     "workload/trace_bytes.h": "std::string_view bytes;",
     "workload/trace_mutator.h": "std::uint64_t seed; Trace trace;",

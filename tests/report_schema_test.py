@@ -70,16 +70,16 @@ class ReportTest(harness.FolderTest):
         }
         children = {"failures": "failure", "errors": "error", "skipped": "skipped"}
         for key, value in expected.items():
-            self.assertEqual(int(run.junit.get(key)), value, key)
-            self.assertEqual(sum(int(suite.get(key)) for suite in run.junit.findall("testsuite")), value, key)
+            self.assertEqual(harness.junit_count(run.junit, key), value, key)
             for suite in run.junit.findall("testsuite"):
                 kind = "./testcase/" + children[key] if key in children else "./testcase"
                 self.assertEqual(int(suite.get(key)), len(suite.findall(kind)), key)
+        properties = {node.get("name"): node.get("value") for node in run.junit.iter("property")}
         for case in run.json["cases"]:
             name = case["id"]
             test = next(test for test in tests if test.get("name") == name)
             self.assertEqual(test.get("classname"), "statestore." + case["area"])
-            self.assertEqual((test.get("file"), int(test.get("line"))), (case["file"], case["line"]))
+            self.assertEqual(properties[f"{name}: place"], f"{case['file']}:{case['line']}")
 
     def test_the_schema_describes_and_closes_every_object(self):
         self.assertEqual(left_open(SCHEMA, undescribed=("qos", "retain", "direction")), [])

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "workload/model_run.h"
 #include "workload/random.h"
+#include "workload/testing/model_run.h"
 #include "workload/trace_bytes.h"
 #include "workload/trace_mutator.h"
 #include "workload/trace_text.h"

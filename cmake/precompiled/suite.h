@@ -23,7 +23,7 @@ inline void use_suite(const scenario::Case& test_case, const run::CaseResult& re
   use_value(result);
   use_value(results);
   use_value(run::TranscriptEntry());
-  use_value(run::Deviation());
+  use_value(run::Failure());
   use_value(event);
   use_value(codec::Message());
   use_value(endpoint::Capabilities());

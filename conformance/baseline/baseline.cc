@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/glob.h"
 #include "conformance/baseline/known_difference.h"
-#include "conformance/run/signature.h"
 
 namespace fencepost::baseline {
 namespace {
@@ -129,18 +128,17 @@ class BaselineApplier {
       // The case is known to fail, but not like this: a second fault must not hide behind the
       // first.
       case Finding::kOtherSignature:
-        result.signature = signature(result);  // before the message changes
-        result.message += fmt::format(
+        result.failure.message += fmt::format(
             "; this is not the failure that {} knows: its signature is {}, the entry has {}",
-            place(entry), run::quoted_signature(result.signature),
+            place(entry), run::quoted_signature(signature(result.failure)),
             run::quoted_signature(entry.signature));
         complain(entry, fmt::format("{} fails with another signature: if that is the same fault, "
                                     "let the entry have signature: {}",
-                                    id, run::quoted_signature(result.signature)));
+                                    id, run::quoted_signature(signature(result.failure))));
         break;
       case Finding::kNotAccepted:
-        result.signature = signature(result);
-        result.message += fmt::format("; {} accepts {} only", place(entry), statuses_of(entry));
+        result.failure.message +=
+            fmt::format("; {} accepts {} only", place(entry), statuses_of(entry));
         complain(entry, fmt::format("{} is {}, and the entry accepts {} only", id,
                                     name(result.verdict), statuses_of(entry)));
         break;
@@ -157,13 +155,13 @@ class BaselineApplier {
                        : "remove the entry";
     result.verdict = run::Verdict::kFailed;
     result.unexpected_pass = true;
-    result.message = fmt::format("it passes, and the baseline says that it does not: in {}, {}",
-                                 place(entry), cure);
-    result.expected = "a failure: " + words_of(entry.reason, entry.ticket);
-    if (!entry.signature.empty()) result.expected += ", with signature " + entry.signature;
-    result.actual = "a pass";
-    result.step = 0;
-    result.position = result.test_case->position;
+    result.failure.message = fmt::format(
+        "it passes, and the baseline says that it does not: in {}, {}", place(entry), cure);
+    result.failure.expected = "a failure: " + words_of(entry.reason, entry.ticket);
+    if (!entry.signature.empty()) result.failure.expected += ", with signature " + entry.signature;
+    result.failure.actual = "a pass";
+    result.failure.step = 0;
+    result.failure.position = result.test_case->position;
     complain(entry, fmt::format("{} passes: {}", result.test_case->id, cure));
   }
 
@@ -263,7 +261,7 @@ Finding judge(const BaselineEntry& entry, const run::CaseResult& result) {
       return accepted ? Finding::kAsExpected : Finding::kUndecided;
     case run::Verdict::kFailed:
       if (flaky && !accepted) return Finding::kNotAccepted;
-      return entry.signature.empty() || entry.signature == signature(result)
+      return entry.signature.empty() || entry.signature == signature(result.failure)
                  ? Finding::kAsExpected
                  : Finding::kOtherSignature;
     case run::Verdict::kExpectedFailure:
@@ -294,9 +292,9 @@ void add_skipped(const Baseline& baseline, const std::vector<const scenario::Cas
       merged.push_back(
           {.test_case = test_case,
            .verdict = run::Verdict::kSkipped,
-           .message = "the baseline says so: " + words_of(entry->reason, entry->ticket),
-           .baseline = words_of(entry->reason, entry->ticket),
-           .position = test_case->position});
+           .failure = {.message = "the baseline says so: " + words_of(entry->reason, entry->ticket),
+                       .position = test_case->position},
+           .baseline = words_of(entry->reason, entry->ticket)});
     } else {
       FENCEPOST_CHECK(next != result.cases.end() && next->test_case == test_case);
       merged.push_back(std::move(*next++));

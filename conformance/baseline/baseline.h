@@ -54,7 +54,7 @@ struct KnownDifference {
   std::string requirement{};          // that is broken, for readers
   std::string case_id{};              // that shows it best
   std::size_t failures = 0;           // of the whole suite, when the entry was written
-  std::vector<std::string> causes{};  // what they see, never empty: report/cause.h
+  std::vector<std::string> causes{};  // what they see, never empty: run/failure.h
   std::string reason{};
   std::string ticket{};
   std::optional<Date> expires{};  // the last day on which it counts, UTC

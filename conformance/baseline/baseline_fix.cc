@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "conformance/baseline/difference_updater.h"
-#include "conformance/run/signature.h"
 
 namespace fencepost::baseline {
 namespace {
@@ -105,7 +104,7 @@ class BaselineUpdater {
       keep(entry);
     } else if (!is_glob(entry)) {
       BaselineEntry updated = entry;
-      updated.signature = signature(*matching.front());
+      updated.signature = signature(matching.front()->failure);
       change("changed", entry.cases,
              fmt::format("signature {} was {}", run::quoted_signature(updated.signature),
                          run::quoted_signature(entry.signature)));
@@ -125,7 +124,7 @@ class BaselineUpdater {
       single.cases = result->test_case->id;
       single.max.reset();
       if (judge(entry, *result) == Finding::kOtherSignature) {
-        single.signature = signature(*result);
+        single.signature = signature(result->failure);
       }
       single.above = std::exchange(above, {});
       ids += (ids.empty() ? "" : ", ") + single.cases;

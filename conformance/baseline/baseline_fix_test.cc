@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/baseline/baseline_file.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::baseline {
@@ -35,9 +36,7 @@ struct Sample {
           case_of({.id = sample.id, .requirements = sample.requirement, .steps = kSteps}));
       run::CaseResult entry{.test_case = &cases.back(), .verdict = sample.verdict};
       if (sample.verdict == run::Verdict::kFailed) {
-        entry.requirement = sample.requirement;
-        entry.message = "wrong";
-        entry.actual = sample.actual;
+        entry.failure = test::failure(sample.requirement, "wrong", "", sample.actual);
       }
       result.cases.push_back(std::move(entry));
     }

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "conformance/run/signature.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::baseline {
@@ -46,11 +46,8 @@ struct Sample {
       run::CaseResult entry{.test_case = &cases.back(), .verdict = sample.verdict};
       if (sample.verdict == run::Verdict::kFailed ||
           sample.verdict == run::Verdict::kInconclusive) {
-        entry.requirement = sample.requirement;
-        entry.message = "wrong";
-        entry.expected = "1";
-        entry.actual = sample.actual;
-        entry.step = 1;
+        entry.failure = test::failure(sample.requirement, "wrong", "1", sample.actual);
+        entry.failure.step = 1;
       }
       result.cases.push_back(std::move(entry));
     }
@@ -115,7 +112,7 @@ TEST(Baseline, LeavesAloneWhatItDoesNotName) {
       applied({{"known", run::Verdict::kFailed}, {"new", run::Verdict::kFailed}}, {fails("known")});
   EXPECT_EQ(result.cases[1].verdict, run::Verdict::kFailed);
   EXPECT_EQ(result.cases[1].baseline, "");
-  EXPECT_EQ(result.cases[1].message, "wrong");
+  EXPECT_EQ(result.cases[1].failure.message, "wrong");
   EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
@@ -125,13 +122,13 @@ TEST(Baseline, RefusesAPassThatItDoesNotExpect) {
   EXPECT_EQ(entry.verdict, run::Verdict::kFailed);
   EXPECT_TRUE(entry.unexpected_pass);
   EXPECT_EQ(
-      entry.message,
+      entry.failure.message,
       "it passes, and the baseline says that it does not: in known.yaml:10, remove the entry");
-  EXPECT_EQ(entry.expected, "a failure: because, T-1, with signature " + kSignature);
-  EXPECT_EQ(entry.actual, "a pass");
-  EXPECT_EQ(entry.step, 0U);
-  EXPECT_EQ(entry.position.line, entry.test_case->position.line);
-  EXPECT_EQ(entry.signature, "");
+  EXPECT_EQ(entry.failure.expected, "a failure: because, T-1, with signature " + kSignature);
+  EXPECT_EQ(entry.failure.actual, "a pass");
+  EXPECT_EQ(entry.failure.step, 0U);
+  EXPECT_EQ(entry.failure.position.line, entry.test_case->position.line);
+  EXPECT_EQ(signature(entry.failure), "");
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_THAT(result.baseline_complaints,
               ElementsAre("known.yaml:10: good passes: remove the entry"));
@@ -154,12 +151,12 @@ TEST(Baseline, KeepsAFailureOfAnotherKind) {
   const run::CaseResult& entry = result.cases[0];
   EXPECT_EQ(entry.verdict, run::Verdict::kFailed);
   EXPECT_FALSE(entry.unexpected_pass);
-  EXPECT_EQ(entry.message,
+  EXPECT_EQ(entry.failure.message,
             "wrong; this is not the failure that known.yaml:10 knows: its signature is "
             "'R-MUST-1: wrong | want 1 | got it''s 3', the entry has '" +
                 kSignature + "'");
   // The words of the baseline are no part of the signature.
-  EXPECT_EQ(entry.signature, "R-MUST-1: wrong | want 1 | got it's 3");
+  EXPECT_EQ(signature(entry.failure), "R-MUST-1: wrong | want 1 | got it's 3");
   EXPECT_EQ(entry.baseline, "because, T-1");
   EXPECT_THAT(result.baseline_complaints,
               ElementsAre(AllOf(StartsWith("known.yaml:10: bad fails with another signature"),
@@ -172,10 +169,9 @@ TEST(Baseline, TakesTheSignatureBeforeItChangesTheMessage) {
        {fails("bad", "other"),
         flaky("bad", {run::Verdict::kPassed, run::Verdict::kInconclusive})}) {
     Sample run({{"bad", run::Verdict::kFailed}});
-    run.result.cases[0].signature.clear();
     apply(baseline_of({entry}), {.today = kToday, .whole_suite = true}, run.result);
-    EXPECT_NE(run.result.cases[0].message, "wrong");
-    EXPECT_EQ(run.result.cases[0].signature, kSignature);
+    EXPECT_NE(run.result.cases[0].failure.message, "wrong");
+    EXPECT_EQ(signature(run.result.cases[0].failure), kSignature);
   }
 }
 
@@ -379,8 +375,9 @@ TEST(Baseline, FailsAFlakyCaseThatEndsInAnotherWay) {
       applied({{"f", run::Verdict::kFailed}},
               {flaky("f", {run::Verdict::kPassed, run::Verdict::kInconclusive})});
   EXPECT_EQ(failure.cases[0].verdict, run::Verdict::kFailed);
-  EXPECT_EQ(failure.cases[0].message, "wrong; known.yaml:10 accepts passed, inconclusive only");
-  EXPECT_EQ(failure.cases[0].signature, kSignature);
+  EXPECT_EQ(failure.cases[0].failure.message,
+            "wrong; known.yaml:10 accepts passed, inconclusive only");
+  EXPECT_EQ(signature(failure.cases[0].failure), kSignature);
   EXPECT_THAT(failure.baseline_complaints, SizeIs(1));
   EXPECT_EQ(exit_code(failure), run::ExitCode::kFailed);
   const run::SuiteResult pass =
@@ -417,9 +414,9 @@ TEST(Baseline, SkipsACaseWithItsReason) {
   ASSERT_THAT(result.cases, SizeIs(5));
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.cases[i].test_case, &run.cases[i]);
   EXPECT_EQ(result.cases[1].verdict, run::Verdict::kSkipped);
-  EXPECT_EQ(result.cases[1].message, "the baseline says so: because, T-1");
+  EXPECT_EQ(result.cases[1].failure.message, "the baseline says so: because, T-1");
   EXPECT_EQ(result.cases[1].baseline, "because, T-1");
-  EXPECT_EQ(result.cases[1].position.line, run.cases[1].position.line);
+  EXPECT_EQ(result.cases[1].failure.position.line, run.cases[1].position.line);
   EXPECT_EQ(result.summary.skipped, 2U);
   EXPECT_EQ(result.summary.passed, 3U);
   EXPECT_THAT(result.baseline_complaints, IsEmpty());
@@ -450,7 +447,6 @@ TEST(Baseline, KnowsDuringTheRunWhichFailureIsExpected) {
                    flaky("late", {run::Verdict::kPassed, run::Verdict::kInconclusive})});
   std::vector<bool> expected;
   for (run::CaseResult& result : run.result.cases) {
-    result.signature.clear();  // the end of the run makes it
     expected.push_back(expects(baseline, {.today = kToday}, result));
   }
   EXPECT_THAT(expected, ElementsAre(true, false, false, false, false, true));
@@ -483,7 +479,7 @@ TEST(Baseline, BlamesNoSecondCaseForFormsThatAreMixed) {
       run::run_suite(endpoint, pointers, catalogue(), {.settings = settings()}, stop,
                      [](const auto&, auto, auto) {});
   ASSERT_EQ(result.summary.failed, 1U);
-  const std::string seen = result.cases[0].signature;
+  const std::string seen = signature(result.cases[0].failure);
   EXPECT_THAT(seen, StartsWith("RESP-INVALID-1: the endpoint mixes both forms of set-not-applied"));
   apply(baseline_of({fails("one", seen)}), {.today = kToday, .whole_suite = true}, result);
   run::summarize(result, catalogue(), false);

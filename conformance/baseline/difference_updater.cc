@@ -5,7 +5,6 @@
 #include <fmt/format.h>
 
 #include "conformance/baseline/known_difference.h"
-#include "conformance/report/cause.h"
 
 namespace fencepost::baseline {
 
@@ -36,7 +35,7 @@ void DifferenceUpdater::note_known() {
     for (const std::string& cause : entries_[i].causes) entry_of_cause_.emplace(cause, i);
   }
   for (const run::CaseResult& entry : result_.cases) {
-    if (is_ours(entry)) cases_of_cause_[report::cause_of(entry)].push_back(&entry);
+    if (is_ours(entry)) cases_of_cause_[entry.failure.cause].push_back(&entry);
   }
   // What is seen no more is forgotten.
   for (KnownDifference& known : entries_) {
@@ -49,7 +48,7 @@ void DifferenceUpdater::place(const report::Difference& found) {
   Cases unknown;
   // A baseline has no entry for a warning.
   for (const run::CaseResult* entry : found.failing()) {
-    if (is_ours(*entry) && !entry_of_cause_.contains(report::cause_of(*entry))) {
+    if (is_ours(*entry) && !entry_of_cause_.contains(entry->failure.cause)) {
       unknown.push_back(entry);
     }
   }
@@ -57,7 +56,7 @@ void DifferenceUpdater::place(const report::Difference& found) {
   KnownDifference& owner = owner_of(found, unknown);
   const auto at = static_cast<std::size_t>(&owner - entries_.data());
   for (const run::CaseResult* entry : unknown) {
-    const std::string cause = report::cause_of(*entry);
+    const std::string cause = entry->failure.cause;
     if (entry_of_cause_.emplace(cause, at).second) owner.causes.push_back(cause);
   }
 }
@@ -66,7 +65,7 @@ KnownDifference& DifferenceUpdater::owner_of(const report::Difference& found,
                                              const Cases& unknown) {
   std::map<std::size_t, std::size_t> failures;  // by entry
   for (const run::CaseResult* entry : found.cases) {
-    const auto known = entry_of_cause_.find(report::cause_of(*entry));
+    const auto known = entry_of_cause_.find(entry->failure.cause);
     if (is_ours(*entry) && known != entry_of_cause_.end()) ++failures[known->second];
   }
   if (!failures.empty()) {

@@ -4,7 +4,6 @@
 
 #include <fmt/format.h>
 
-#include "conformance/report/cause.h"
 #include "conformance/report/differences.h"
 
 namespace fencepost::baseline {
@@ -123,7 +122,7 @@ const KnownDifference* known_by(const Baseline& baseline, const run::CaseResult&
       result.verdict == run::Verdict::kFailed || result.verdict == run::Verdict::kExpectedFailure;
   if (!failed || result.unexpected_pass || baseline.differences.empty()) return nullptr;
   if (find(baseline, result.test_case->id) != nullptr) return nullptr;
-  const std::string cause = report::cause_of(result);
+  const std::string cause = result.failure.cause;
   return cause.empty() ? nullptr : listing(baseline, cause);
 }
 

@@ -8,7 +8,7 @@
 //       causes: ['SET NX: want :-1, got +OK']
 //       reason: NX is ignored
 //
-// A failure is known by what was seen (report/cause.h), which has no seed, key or time in it, so
+// A failure is known by what was seen (run/failure.h), which has no seed, key or time in it, so
 // that cases may come and go. What no entry lists is new, in whichever case it shows. Pure.
 #pragma once
 

@@ -11,7 +11,7 @@
 #include "base/gate.h"
 #include "conformance/baseline/baseline_file.h"
 #include "conformance/baseline/baseline_fix.h"
-#include "conformance/report/cause.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::baseline {
@@ -43,11 +43,9 @@ struct SampleRun {
       run::CaseResult entry{.test_case = &cases.back(), .verdict = run::Verdict::kPassed};
       if (!shown.what.empty()) {
         entry.verdict = run::Verdict::kFailed;
-        entry.requirement = shown.requirement;
-        entry.message = "the reply is not the expected one";
-        entry.expected = "$-1\\r\\n";
-        entry.actual = shown.what;
-        entry.step = 1;
+        entry.failure = test::failure(shown.requirement, "the reply is not the expected one",
+                                      "$-1\\r\\n", shown.what);
+        entry.failure.step = 1;
       }
       result.cases.push_back(std::move(entry));
     }

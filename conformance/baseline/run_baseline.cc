@@ -58,8 +58,7 @@ Result<RunBaseline, std::string> RunBaseline::open(const BaselineOptions& option
   if (!baseline) return fail(baseline.error());
   if (options.fix) {
     // Better now than after the run.
-    if (const auto writable = report::check_writable(report::ReportFiles{.json = options.file});
-        !writable) {
+    if (const auto writable = report::check_writable(options.file); !writable) {
       return fail(writable.error());
     }
   }

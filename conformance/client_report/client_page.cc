@@ -144,46 +144,33 @@ std::string facts_html(const JudgedClients& judged) {
   return out.empty() ? out : "<p class=\"of\">" + out + "</p>\n";
 }
 
-struct Masthead {
-  std::string_view kind;
-  std::string_view sign;
-  std::string_view title;
-};
-Masthead masthead_of(ClientVerdict verdict) {
-  switch (verdict) {
+page::Masthead masthead_of(const clients::Tally& tally) {
+  std::string sentence =
+      fmt::format("{} of {} over {}, judged by {} rules", text::counted(tally.requests, "request"),
+                  text::counted(tally.clients, "client"),
+                  text::counted(tally.connections, "connection"), clients::rules().size());
+  switch (verdict_of(tally)) {
     case ClientVerdict::kConformant:
-      return {"conformant", "✓", "No rule broken"};
+      return {"conformant", "✓", "No rule broken", std::move(sentence)};
     case ClientVerdict::kBroken:
-      return {"failed", "✗", "Not conformant"};
+      return {"failed", "✗", "Not conformant", std::move(sentence)};
     case ClientVerdict::kNothingJudged:
       break;
   }
-  return {"open", "?", "Nothing judged"};
+  return {"open", "?", "Nothing judged", std::move(sentence)};
 }
 
 }  // namespace
 
 std::string html_of(const JudgedClients& judged) {
-  const Masthead head = masthead_of(verdict_of(judged.tally));
-  const clients::Tally& tally = judged.tally;
-  const auto& files = page::clients_page_files();
-  const std::string style = page::joined_files(files, ".css");
-  const std::string script = page::joined_files(files, ".js");
-  return page::fill_page(page::joined_files(files, ".html"),
-                         {{"policy", page::html(page::page_policy(style, script))},
-                          {"kind", std::string(head.kind)},
-                          {"sign", std::string(head.sign)},
-                          {"title", std::string(head.title)},
-                          {"lead", fmt::format("{} of {} over {}, judged by {} rules",
-                                               text::counted(tally.requests, "request"),
-                                               text::counted(tally.clients, "client"),
-                                               text::counted(tally.connections, "connection"),
-                                               clients::rules().size())},
-                          {"facts", facts_html(judged)},
-                          {"findings", findings_html(judged) + undecided_html(tally)},
-                          {"kept", kept_html(judged)},
-                          {"style", style},
-                          {"script", script}});
+  const page::Masthead head = masthead_of(judged.tally);
+  return page::verdict_page(page::clients_page_files(), head,
+                            {.product = "clients, judged by what they send",
+                             .main = "findings",
+                             .document = "Clients: " + head.title},
+                            {{"facts", facts_html(judged)},
+                             {"findings", findings_html(judged) + undecided_html(judged.tally)},
+                             {"kept", kept_html(judged)}});
 }
 
 }  // namespace fencepost::client_report

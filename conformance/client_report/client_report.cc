@@ -1,10 +1,9 @@
 #include "conformance/client_report/client_report.h"
 
-#include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <pugixml.hpp>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -13,6 +12,7 @@
 #include "conformance/client_report/finding_text.h"
 #include "conformance/scenario/library.h"
 #include "conformance/scenario/requirement.h"
+#include "conformance/text/junit.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
@@ -150,25 +150,10 @@ std::string json_of(const JudgedClients& judged) {
   return out.dump(1) + "\n";
 }
 
-std::string junit_of(const JudgedClients& judged) {
-  pugi::xml_document document;
-  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
-  declaration.append_attribute("version") = "1.0";
-  declaration.append_attribute("encoding") = "UTF-8";
-  pugi::xml_node root = document.append_child("testsuites");
-  pugi::xml_node suite = root.append_child("testsuite");
-  std::size_t tests = 0;
-  std::size_t failures = 0;
-  const auto add_test = [&](std::string_view title, std::string_view group) {
-    ++tests;
-    pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = std::string(title).c_str();
-    test.append_attribute("classname") = std::string(group).c_str();
-    test.append_attribute("time") = "0.000000";
-    return test;
-  };
+std::string junit_of(const JudgedClients& judged, const std::string& written) {
+  text::JunitSuite suite{.name = "fencepost serve --judge-clients", .timestamp = written};
   for (const Rule& rule : clients::rules()) {
-    pugi::xml_node test = add_test(rule.id, "statestore.clients");
+    text::JunitCase test{.name = std::string(rule.id), .classname = "statestore.clients"};
     std::string lines = std::string(sentence_of(rule)) + "\n";
     const Finding* first = nullptr;
     for (const Finding& finding : judged.findings) {
@@ -176,40 +161,27 @@ std::string junit_of(const JudgedClients& judged) {
       if (first == nullptr) first = &finding;
       lines += line_of(finding) + "\n";
     }
-    if (first == nullptr) continue;
-    if (rule.level == RuleLevel::kShould) {
-      test.append_child("system-out").text().set(lines.c_str());
-      continue;
+    if (first != nullptr && rule.level == RuleLevel::kShould) {
+      test.outputs.emplace_back("findings", std::move(lines));
+    } else if (first != nullptr) {
+      test.outcome = text::JunitOutcome::kFailure;
+      test.type = "MUST";
+      test.message = fmt::format("{}: client {}: {}", rule.id, client_of(*first),
+                                 text::one_line(text::printable(first->because)));
+      test.text = std::move(lines);
     }
-    ++failures;
-    pugi::xml_node failure = test.append_child("failure");
-    failure.append_attribute("type") = "MUST";
-    failure.append_attribute("message") =
-        fmt::format("{}: client {}: {}", rule.id, client_of(*first),
-                    text::one_line(text::printable(first->because)))
-            .c_str();
-    failure.text().set(lines.c_str());
+    suite.cases.push_back(std::move(test));
   }
   for (const CommandEnd& end : judged.commands) {
-    pugi::xml_node test = add_test("command", "statestore.clients");
-    if (end.exit_code == 0) continue;
-    ++failures;
-    pugi::xml_node failure = test.append_child("failure");
-    failure.append_attribute("type") = "command";
-    failure.append_attribute("message") =
-        fmt::format("{} ended with exit code {}", command_text(end), end.exit_code).c_str();
+    text::JunitCase test{.name = "command", .classname = "statestore.clients"};
+    if (end.exit_code != 0) {
+      test.outcome = text::JunitOutcome::kFailure;
+      test.type = "command";
+      test.message = fmt::format("{} ended with exit code {}", command_text(end), end.exit_code);
+    }
+    suite.cases.push_back(std::move(test));
   }
-  for (pugi::xml_node node : {root, suite}) {
-    node.append_attribute("name") = "fencepost serve --judge-clients";
-    node.append_attribute("tests") = tests;
-    node.append_attribute("failures") = failures;
-    node.append_attribute("errors") = 0;
-    node.append_attribute("skipped") = 0;
-    node.append_attribute("time") = "0.000000";
-  }
-  std::ostringstream out;
-  document.save(out, "  ");
-  return out.str();
+  return text::junit({suite});
 }
 
 }  // namespace fencepost::client_report

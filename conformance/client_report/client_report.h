@@ -51,7 +51,8 @@ enum class ClientVerdict {
 // A page that is complete in itself, also without JavaScript.
 [[nodiscard]] std::string html_of(const JudgedClients& judged);
 
-// A test for each rule; with a failure for each that is broken, and one for the command.
-[[nodiscard]] std::string junit_of(const JudgedClients& judged);
+// A test for each rule; with a failure for each that is broken, and one for the command. `written`:
+// when, in ISO 8601.
+[[nodiscard]] std::string junit_of(const JudgedClients& judged, const std::string& written);
 
 }  // namespace fencepost::client_report

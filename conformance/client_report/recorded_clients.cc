@@ -120,10 +120,11 @@ void judge_event(const record::TcpEvent& event, clients::Judge& judge) {
   switch (event.kind) {
     case record::TcpEvent::Kind::kOpened:
       return judge.opened(event.connection, event.time);
-    case record::TcpEvent::Kind::kToBroker:
-      return judge.sent(event.connection, event.bytes, event.time);
-    case record::TcpEvent::Kind::kToClient:
-      return judge.delivered(event.connection, event.bytes, event.time);
+    case record::TcpEvent::Kind::kBytes:
+      return event.to_broker ? judge.sent(event.connection, event.bytes, event.time)
+                             : judge.delivered(event.connection, event.bytes, event.time);
+    case record::TcpEvent::Kind::kEnding:
+      return;
     case record::TcpEvent::Kind::kLost:
       return judge.lost(event.connection);
     case record::TcpEvent::Kind::kClosed:

@@ -140,19 +140,19 @@ TEST(JudgedCapture, BytesThatAreMissingAccuseNobody) {
     clients::Judge judge({.store_node = "StateStore", .from_start = false});
     clients::Play play;
     const auto give = [&](record::TcpEvent::Kind kind, std::uint64_t connection,
-                          const std::string& bytes) {
-      judge_event({connection, kind, milliseconds(clients::kNoonMs), bytes}, judge);
+                          const std::string& bytes, bool to_broker = true) {
+      judge_event({connection, kind, to_broker, milliseconds(clients::kNoonMs), bytes}, judge);
     };
     using enum record::TcpEvent::Kind;
     const auto ask = [&](std::uint64_t connection) {
       const auto publish = play.publish_of({.id = 7});
-      give(kToBroker, connection, *wire::encode(wire::Packet(publish)));
+      give(kBytes, connection, *wire::encode(wire::Packet(publish)));
     };
     for (const std::uint64_t connection : {1U, 2U}) {
       give(kOpened, connection, {});
-      give(kToBroker, connection, *wire::encode(wire::Packet(wire::Connect{.client_id = "me"})));
-      give(kToClient, connection,
-           *wire::encode(wire::Packet(wire::Connack{.session_present = connection == 2})));
+      give(kBytes, connection, *wire::encode(wire::Packet(wire::Connect{.client_id = "me"})));
+      give(kBytes, connection,
+           *wire::encode(wire::Packet(wire::Connack{.session_present = connection == 2})), false);
       ask(connection);
       give(connection == 1 && lost ? kLost : kClosed, connection, {});
     }

@@ -10,12 +10,7 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-#include <spawn.h>
-
-#include "base/child_environment.h"
 
 namespace fencepost::client_run {
 namespace {
@@ -56,41 +51,6 @@ void never_wait_on(const Socket& socket) {
 
 bool has_to_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
-bool has_ended(pid_t child) {
-  siginfo_t seen{};
-  const int failed = waitid(P_PID, static_cast<id_t>(child), &seen, WEXITED | WNOHANG | WNOWAIT);
-  return failed != 0 || seen.si_pid == child;
-}
-
-int spawn_adapter(std::vector<std::string> words, const std::vector<std::string>& variables,
-                  const std::array<int, 3>& streams, pid_t& child) {
-  const std::vector<char*> arguments = pointers_to(words);
-  std::vector<std::string> environment = environment_of_child(variables);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  for (int target = 0; target < 3; ++target) {
-    posix_spawn_file_actions_adddup2(&actions, streams.at(static_cast<std::size_t>(target)),
-                                     target);
-  }
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  sigset_t pipes;
-  sigemptyset(&pipes);
-  sigaddset(&pipes, SIGPIPE);
-  posix_spawnattr_setsigdefault(&attributes, &pipes);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  posix_spawnattr_setflags(&attributes,
-                           POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  const int failed = posix_spawnp(&child, arguments[0], &actions, &attributes, arguments.data(),
-                                  pointers_to(environment).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
-  return failed;
-}
-
 }  // namespace
 
 Result<std::unique_ptr<AdapterProcess>, StartError> AdapterProcess::start(
@@ -103,21 +63,22 @@ Result<std::unique_ptr<AdapterProcess>, StartError> AdapterProcess::start(
   if (!output) return fail(output.error());
   auto errors = make_pipe();
   if (!errors) return fail(errors.error());
-  pid_t child = -1;
-  const int failed = spawn_adapter(
-      command, variables,
-      {input->read.descriptor(), output->write.descriptor(), errors->write.descriptor()}, child);
-  if (failed != 0) {
-    StartError error = our_own(failed);
-    if (is_of_program(failed)) error.kind = StartErrorKind::kProgram;
+  const auto child = ChildProcess::start({.words = command,
+                                          .variables = environment_of_child(variables),
+                                          .input = input->read.descriptor(),
+                                          .output = output->write.descriptor(),
+                                          .errors = errors->write.descriptor()});
+  if (!child) {
+    StartError error = our_own(child.error());
+    if (is_of_program(child.error())) error.kind = StartErrorKind::kProgram;
     return fail(std::move(error));
   }
   for (const Socket* each : {&input->write, &output->read, &errors->read}) never_wait_on(*each);
   return std::unique_ptr<AdapterProcess>(new AdapterProcess(
-      child, std::move(input->write), std::move(output->read), std::move(errors->read)));
+      *child, std::move(input->write), std::move(output->read), std::move(errors->read)));
 }
 
-AdapterProcess::AdapterProcess(pid_t child, Socket input, Socket output, Socket errors)
+AdapterProcess::AdapterProcess(ChildProcess child, Socket input, Socket output, Socket errors)
     : child_(child),
       input_(std::move(input)),
       output_(std::move(output)),
@@ -125,7 +86,7 @@ AdapterProcess::AdapterProcess(pid_t child, Socket input, Socket output, Socket 
 
 std::size_t AdapterProcess::resident_bytes() const {
   std::size_t pages = 0;
-  std::vector<pid_t> family = {child_};
+  std::vector<pid_t> family = {child_.pid()};
   constexpr std::size_t kMost = 1'000;  // of its processes
   for (std::size_t i = 0; i < family.size() && i < kMost; ++i) {
     const std::string folder = "/proc/" + std::to_string(family[i]);
@@ -204,22 +165,18 @@ std::optional<std::string> AdapterProcess::take_line() {
 }
 
 std::string AdapterProcess::how_it_ended() {
-  if (child_ < 0) return "does not run any more";
+  if (is_known_to_have_ended_) return "does not run any more";
   input_.reset();  // that is how an adapter is told to end
   constexpr timespec kInterval{.tv_sec = 0, .tv_nsec = 5'000'000};
   const auto deadline = std::chrono::steady_clock::now() + kToEnd;
-  while (!has_ended(child_) && std::chrono::steady_clock::now() < deadline) {
+  while (!child_.has_ended() && std::chrono::steady_clock::now() < deadline) {
     move();  // it may wait for somebody to read
     nanosleep(&kInterval, nullptr);
   }
-  // With all that it has started. Until it is waited for, nobody else has this number.
-  kill(-child_, SIGKILL);
-  int status = 0;
-  waitpid(child_, &status, 0);
-  child_ = -1;
+  const ChildEnding ending = child_.kill_all();  // with all that it has started
+  is_known_to_have_ended_ = true;
   read_errors();
-  if (WIFEXITED(status)) return "ended with exit code " + std::to_string(WEXITSTATUS(status));
-  return "was ended by signal " + std::to_string(WTERMSIG(status));
+  return (ending.signal == 0 ? "ended with " : "was ended by ") + ending.text();
 }
 
 }  // namespace fencepost::client_run

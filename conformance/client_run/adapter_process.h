@@ -15,8 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include <sys/types.h>
-
+#include "base/child_process.h"
 #include "base/result.h"
 #include "endpoint/socket.h"
 
@@ -72,13 +71,14 @@ class AdapterProcess {
   [[nodiscard]] const std::string& last_words() const { return last_words_; }
 
  private:
-  AdapterProcess(pid_t child, endpoint::Socket input, endpoint::Socket output,
+  AdapterProcess(ChildProcess child, endpoint::Socket input, endpoint::Socket output,
                  endpoint::Socket errors);
   void write_waiting();
   void read_output();
   void read_errors();
 
-  pid_t child_;
+  ChildProcess child_;
+  bool is_known_to_have_ended_ = false;
   std::optional<endpoint::Socket> input_;
   endpoint::Socket output_;
   endpoint::Socket errors_;

@@ -192,47 +192,38 @@ std::string facts_html(const ClientSuiteResult& result, const CertificateContext
   return "<p class=\"of\">" + out + "</p>\n";
 }
 
-struct CertificateHead {
-  std::string_view kind;
-  std::string_view sign;
-  std::string_view title;
-};
-CertificateHead head_of(const ClientSuiteResult& result) {
+page::Masthead masthead_of(const ClientSuiteResult& result, const CertificateContext& context) {
+  std::string sentence = fmt::format(
+      "{} with {}, {} dialect: {} passed, {} failed, {} skipped; {:.1f} s",
+      text::counted(result.outcomes.size(), "case"), text::one_line(result.greeting.name),
+      context.profile, result.count(CaseVerdict::kPassed), result.count(CaseVerdict::kFailed),
+      result.count(CaseVerdict::kSkipped), result.seconds);
   if (result.ended_by && result.ended_by->kind == SuiteErrorKind::kAdapter) {
-    return {"open", "?", "Adapter error"};
+    return {"open", "?", "Adapter error", std::move(sentence)};
   }
-  if (result.count(CaseVerdict::kFailed) > 0) return {"failed", "✗", "Not conformant"};
-  if (result.stopped) return {"open", "?", "Stopped early"};
-  if (result.count(CaseVerdict::kPassed) > 0) return {"conformant", "✓", "Conformant"};
-  return {"open", "?", "Nothing judged"};
+  if (result.count(CaseVerdict::kFailed) > 0) {
+    return {"failed", "✗", "Not conformant", std::move(sentence)};
+  }
+  if (result.stopped) return {"open", "?", "Stopped early", std::move(sentence)};
+  if (result.count(CaseVerdict::kPassed) > 0) {
+    return {"conformant", "✓", "Conformant", std::move(sentence)};
+  }
+  return {"open", "?", "Nothing judged", std::move(sentence)};
 }
 
 }  // namespace
 
 std::string html_of(const ClientSuiteResult& result, const CertificateContext& context) {
-  const CertificateHead head = head_of(result);
-  const auto& files = page::certificate_page_files();
-  const std::string style = page::joined_files(files, ".css");
-  const std::string script = page::joined_files(files, ".js");
-  const std::string name = plain(text::one_line(result.greeting.name));
-  return page::fill_page(
-      page::joined_files(files, ".html"),
-      {{"policy", page::html(page::page_policy(style, script))},
-       {"kind", std::string(head.kind)},
-       {"sign", std::string(head.sign)},
-       {"title", std::string(head.title)},
-       {"name", name},
-       {"lead", fmt::format("{} with {}, {} dialect: {} passed, {} failed, {} skipped; {:.1f} s",
-                            text::counted(result.outcomes.size(), "case"), name,
-                            page::html(context.profile), result.count(CaseVerdict::kPassed),
-                            result.count(CaseVerdict::kFailed), result.count(CaseVerdict::kSkipped),
-                            result.seconds)},
-       {"facts", facts_html(result, context)},
+  const page::Masthead head = masthead_of(result, context);
+  return page::verdict_page(
+      page::certificate_page_files(), head,
+      {.product = "a client, certified",
+       .main = "differences",
+       .document = fmt::format("Client {}: {}", text::one_line(result.greeting.name), head.title)},
+      {{"facts", facts_html(result, context)},
        {"differences", differences_html(result, context)},
        {"advice", advice_html(result)},
-       {"cases", cases_html(result)},
-       {"style", style},
-       {"script", script}});
+       {"cases", cases_html(result)}});
 }
 
 }  // namespace fencepost::client_run

@@ -1,14 +1,16 @@
 #include "conformance/client_run/client_certificate.h"
 
+#include <chrono>
+#include <cmath>
 #include <map>
-#include <sstream>
+#include <utility>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
-#include <pugixml.hpp>
 
 #include "base/bytes.h"
 #include "conformance/client_run/certificate_words.h"
+#include "conformance/text/junit.h"
 #include "conformance/text/printable.h"
 #include "conformance/text/text_wrap.h"
 
@@ -233,48 +235,31 @@ std::string json_of(const ClientSuiteResult& result, const CertificateContext& c
 }
 
 std::string junit_of(const ClientSuiteResult& result, const CertificateContext& context) {
-  pugi::xml_document document;
-  pugi::xml_node declaration = document.append_child(pugi::node_declaration);
-  declaration.append_attribute("version") = "1.0";
-  declaration.append_attribute("encoding") = "UTF-8";
-  pugi::xml_node root = document.append_child("testsuites");
-  pugi::xml_node suite = root.append_child("testsuite");
-  for (pugi::xml_node node : {root, suite}) {
-    const std::string selection = selection_text(context);
-    const std::string name =
-        "fencepost certify-client" + (selection.empty() ? "" : " (" + selection + ")");
-    node.append_attribute("name") = name.c_str();
-    node.append_attribute("tests") = result.outcomes.size();
-    node.append_attribute("failures") = result.count(CaseVerdict::kFailed);
-    node.append_attribute("errors") = 0;
-    node.append_attribute("skipped") = result.count(CaseVerdict::kSkipped);
-    node.append_attribute("time") = fmt::format("{:.6f}", result.seconds).c_str();
-  }
-  constexpr double kMillisecond = 0.001;
+  constexpr double kSecond = 1e6;
+  const std::string selection = selection_text(context);
+  text::JunitSuite suite{
+      .name = "fencepost certify-client" + (selection.empty() ? "" : " (" + selection + ")"),
+      .timestamp = context.started,
+      .time = std::chrono::microseconds(std::llround(kSecond * result.seconds))};
   for (const CaseOutcome& each : result.outcomes) {
-    pugi::xml_node test = suite.append_child("testcase");
-    test.append_attribute("name") = each.test_case->id.c_str();
-    test.append_attribute("classname") = ("statestore.client." + each.test_case->area).c_str();
-    const double seconds = kMillisecond * static_cast<double>(each.played.time.count());
-    test.append_attribute("time") = fmt::format("{:.6f}", seconds).c_str();
+    text::JunitCase test{.name = each.test_case->id,
+                         .classname = "statestore.client." + each.test_case->area,
+                         .time = each.played.time};
     if (each.verdict == CaseVerdict::kSkipped) {
-      std::string lacks = "the adapter lacks";
-      for (const std::string& capability : each.lacks) lacks += ' ' + capability;
-      test.append_child("skipped").append_attribute("message") = lacks.c_str();
+      test.outcome = text::JunitOutcome::kSkipped;
+      test.message = fmt::format("the adapter lacks {}", fmt::join(each.lacks, " "));
     }
-    if (each.verdict != CaseVerdict::kFailed) continue;
-    const ClientProblem& first = each.played.problems.front();
-    pugi::xml_node failure = test.append_child("failure");
-    failure.append_attribute("type") = first.requirement.c_str();
-    failure.append_attribute("message") =
-        fmt::format("{}: expected {}, seen {}", first.requirement,
-                    expected_of(first, context.catalogue), line_text(first.actual))
-            .c_str();
-    failure.text().set(failure_text(each, context).c_str());
+    if (each.verdict == CaseVerdict::kFailed) {
+      const ClientProblem& first = each.played.problems.front();
+      test.outcome = text::JunitOutcome::kFailure;
+      test.type = first.requirement;
+      test.message = fmt::format("{}: expected {}, seen {}", first.requirement,
+                                 expected_of(first, context.catalogue), line_text(first.actual));
+      test.text = failure_text(each, context);
+    }
+    suite.cases.push_back(std::move(test));
   }
-  std::ostringstream out;
-  document.save(out, "  ");
-  return out.str();
+  return text::junit({suite});
 }
 
 }  // namespace fencepost::client_run

@@ -18,6 +18,7 @@ struct CertificateContext {
   std::vector<std::string> command{};  // the adapter
   std::size_t selected = 0;            // cases
   std::size_t all_cases = 0;           // from which they were selected
+  std::string started{};               // ISO 8601, UTC
 };
 
 // All of one failed case, in lines: the rule, what was expected and seen, the packets, and the

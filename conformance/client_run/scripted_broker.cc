@@ -131,7 +131,7 @@ void ScriptedBroker::note(char direction, std::string_view bytes) {
 // --- the wire ---
 
 void ScriptedBroker::opened(std::uint64_t connection) {
-  connections_.emplace(connection, Connection{.reader = clients::PacketReader(kMostPacket)});
+  connections_.emplace(connection, Connection{.reader = wire::PacketReader(kMostPacket)});
 }
 
 void ScriptedBroker::received(std::uint64_t number, std::string_view bytes, Time now) {

@@ -22,12 +22,12 @@
 #include <vector>
 
 #include "clients/finding.h"
-#include "clients/packet_reader.h"
 #include "codec/dialect.h"
 #include "codec/message.h"
 #include "conformance/client_run/client_case.h"
 #include "reference_store/service.h"
 #include "wire/packet.h"
+#include "wire/packet_reader.h"
 
 namespace fencepost::client_run {
 
@@ -114,7 +114,7 @@ class ScriptedBroker {
     bool persists = false;  // after its connection
   };
   struct Connection {
-    clients::PacketReader reader;
+    wire::PacketReader reader;
     std::string client_id{};
     bool accepted = false;
     bool ended = false;

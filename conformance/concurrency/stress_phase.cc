@@ -351,8 +351,8 @@ void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalog
   std::set<std::string_view> known;
   for (const run::CaseResult& each : result.cases) {
     if (each.verdict != run::Verdict::kExpectedFailure) continue;
-    known.insert(each.requirement);
-    known.insert(each.suspects.begin(), each.suspects.end());
+    known.insert(each.failure.requirement);
+    known.insert(each.failure.suspects.begin(), each.failure.suspects.end());
   }
   for (run::StressFinding& found : stress.findings) {
     const scenario::Requirement* rule = catalogue.find(found.requirement);

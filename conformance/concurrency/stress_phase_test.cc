@@ -146,14 +146,15 @@ TEST(MarkFailures, FailsWhereABindingRuleIsBroken) {
 TEST(MarkFailures, WarnsWhereTheBaselineKnowsFailures) {
   run::SuiteResult result;
   result.summary.expected_failures = 1;
-  result.cases.push_back({.verdict = run::Verdict::kExpectedFailure, .requirement = "R-MUST-1"});
+  result.cases.push_back(
+      {.verdict = run::Verdict::kExpectedFailure, .failure = {.requirement = "R-MUST-1"}});
   run::StressResult stress{.findings = {{.requirement = "R-MUST-1", .text = "wrong"},
                                         {.requirement = "R-MAY-1", .text = "wrong"}}};
   mark_failures(stress, test::catalogue(), false, result);
   EXPECT_EQ(stress.findings[0].text, "wrong (a warning: the baseline knows failures by this rule)");
   EXPECT_EQ(stress.findings[1].text, "wrong");
   // What breaks another rule is news.
-  result.cases[0].requirement = "R-OTHER-1";
+  result.cases[0].failure.requirement = "R-OTHER-1";
   stress = {.findings = {{.requirement = "R-MUST-1", .text = "wrong"}}};
   mark_failures(stress, test::catalogue(), false, result);
   EXPECT_TRUE(stress.findings[0].fails);

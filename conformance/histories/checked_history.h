@@ -68,8 +68,8 @@ struct CheckedHistory {
                                              const history::KeyVerdict& key);
 
 // One suite for each history, one test for each key; what is unknown is an error. Of many keys that
-// are ok, one test stands for all.
+// are ok, one test stands for all. `started`: when it was judged, or asked, in ISO 8601.
 [[nodiscard]] std::string junit(const std::vector<CheckedHistory>& all,
-                                const scenario::Catalogue& catalogue);
+                                const scenario::Catalogue& catalogue, const std::string& started);
 
 }  // namespace fencepost::histories

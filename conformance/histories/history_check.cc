@@ -18,13 +18,13 @@ using history::Answer;
 
 constexpr std::string_view kNotLinearizable = "not linearizable";
 
-Result<void, std::string> write_timeline(const CheckedHistory& checked, const std::string& path,
-                                         const scenario::Catalogue& catalogue) {
+Result<std::string, std::string> timeline_page(const CheckedHistory& checked,
+                                               const scenario::Catalogue& catalogue) {
   Timeline timeline(checked.keys, checked.operations);
   const auto read = read_events(
       checked.file, [&](const history::Event& event) { timeline.add(event); }, checked.initial);
   if (!read) return fail(read.error());
-  const std::string page = timeline.html(
+  return timeline.html(
       {.source = checked.file,
        .counts_lines = checked.counts_lines,
        .facts = {{"clients", std::to_string(checked.clients.size())},
@@ -32,7 +32,6 @@ Result<void, std::string> write_timeline(const CheckedHistory& checked, const st
                  {"Fencepost", std::string(report::suite_version())}},
        .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
       catalogue);
-  return report::write_file(path, page);
 }
 
 }  // namespace
@@ -101,17 +100,12 @@ std::string to_json(const std::vector<CheckedHistory>& all, run::ExitCode code) 
 
 Result<void, std::string> write_checked(const std::vector<CheckedHistory>& all,
                                         const report::ReportFiles& files, run::ExitCode code,
-                                        const scenario::Catalogue& catalogue) {
-  if (!files.json.empty()) {
-    if (auto written = report::write_file(files.json, to_json(all, code)); !written) return written;
-  }
-  if (!files.junit.empty()) {
-    if (auto written = report::write_file(files.junit, junit(all, catalogue)); !written) {
-      return written;
-    }
-  }
-  return files.html.empty() ? Result<void, std::string>()
-                            : write_timeline(all.front(), files.html, catalogue);
+                                        const scenario::Catalogue& catalogue,
+                                        const std::string& started) {
+  return report::write_reports(files,
+                               {{"json", [&] { return to_json(all, code); }},
+                                {"junit", [&] { return junit(all, catalogue, started); }},
+                                {"html", [&] { return timeline_page(all.front(), catalogue); }}});
 }
 
 run::ExitCode exit_code(const std::vector<CheckedHistory>& all) {

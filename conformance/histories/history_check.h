@@ -35,10 +35,12 @@ namespace fencepost::histories {
 [[nodiscard]] std::string to_json(const std::vector<CheckedHistory>& all, run::ExitCode code);
 
 // Writes the files `json`, `junit` and `html`, where they have a name; the page is of the first
-// history. The error says which could not be written: those before it are.
+// history. `started`: when it was judged, or asked, in ISO 8601. The error says which could not be
+// written: the others are.
 [[nodiscard]] Result<void, std::string> write_checked(const std::vector<CheckedHistory>& all,
                                                       const report::ReportFiles& files,
                                                       run::ExitCode code,
-                                                      const scenario::Catalogue& catalogue);
+                                                      const scenario::Catalogue& catalogue,
+                                                      const std::string& started);
 
 }  // namespace fencepost::histories

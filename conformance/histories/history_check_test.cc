@@ -20,6 +20,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 constexpr std::size_t kSteps = 5'000'000;
+constexpr const char* kStarted = "2026-01-01T00:00:00Z";
 
 const scenario::Catalogue& rules() {
   static const scenario::Catalogue out = [] {
@@ -217,7 +218,7 @@ TEST_F(HistoryCheck, NoReplyIsNoGreen) {
   const json document = json::parse(to_json({one}, run::ExitCode::kInconclusive))["histories"][0];
   EXPECT_EQ(document["without_reply"], 2);
   EXPECT_EQ(document["whole"][0]["answer"], "unknown");
-  EXPECT_THAT(junit({one}, rules()), HasSubstr("errors=\"1\""));
+  EXPECT_THAT(junit({one}, rules(), ""), HasSubstr("errors=\"1\""));
   const CheckedHistory refused =
       checked({call(1, 1, "SET", {{"value", "a"}}), reply(1, 2, "refused")});
   EXPECT_EQ(refused.refused, 1U);
@@ -258,18 +259,18 @@ TEST_F(HistoryCheck, WritesTheReportsThatHaveAName) {
   const std::vector<CheckedHistory> all = {checked(kWrong)};
   const auto path = [&](const char* name) { return (folder_.path() / name).string(); };
   const run::ExitCode code = exit_code(all);
-  EXPECT_TRUE(write_checked(all, {}, code, rules()));
-  ASSERT_TRUE(
-      write_checked(all, {.json = path("v.json"), .junit = path("v.xml"), .html = path("v.html")},
-                    code, rules()));
+  EXPECT_TRUE(write_checked(all, {}, code, rules(), kStarted));
+  ASSERT_TRUE(write_checked(
+      all, {{"json", path("v.json")}, {"junit", path("v.xml")}, {"html", path("v.html")}}, code,
+      rules(), kStarted));
   EXPECT_EQ(folder_.read("v.json"), to_json(all, code));
-  EXPECT_EQ(folder_.read("v.xml"), junit(all, rules()));
+  EXPECT_EQ(folder_.read("v.xml"), junit(all, rules(), kStarted));
   EXPECT_THAT(folder_.read("v.html"),
               AllOf(HasSubstr("Judge again"), HasSubstr("fencepost check " + all[0].file)));
   for (const report::ReportFiles& files :
-       {report::ReportFiles{.json = path("no/x")}, report::ReportFiles{.junit = path("no/x")},
-        report::ReportFiles{.html = path("no/x")}}) {
-    const auto written = write_checked(all, files, code, rules());
+       {report::ReportFiles{{"json", path("no/x")}}, report::ReportFiles{{"junit", path("no/x")}},
+        report::ReportFiles{{"html", path("no/x")}}}) {
+    const auto written = write_checked(all, files, code, rules(), kStarted);
     ASSERT_FALSE(written);
     EXPECT_THAT(written.error(), HasSubstr(path("no/x")));
   }

@@ -83,9 +83,8 @@ std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
   return out;
 }
 
-Result<void, std::string> write_page(const StressRun& run, const CheckedHistory& findings,
-                                     const std::string& path,
-                                     const scenario::Catalogue& catalogue) {
+Result<std::string, std::string> page_of(const StressRun& run, const CheckedHistory& findings,
+                                         const scenario::Catalogue& catalogue) {
   Timeline timeline(findings.keys, findings.operations);
   const auto read =
       read_events(run.history, [&](const history::Event& event) { timeline.add(event); });
@@ -97,11 +96,25 @@ Result<void, std::string> write_page(const StressRun& run, const CheckedHistory&
       {"seconds", fmt::format("{:.1f}{}", run.seconds, run.simulated ? ", simulated" : "")},
       {"requests", fmt::format("{} ({:.0f}/s)", run.counts.requests, per_second(run))},
       {"Fencepost", std::string(report::suite_version())}};
-  return report::write_file(path, timeline.html({.source = run.endpoint,
-                                                 .facts = std::move(facts),
-                                                 .commands = {{"Judge again", judge_again(run)},
-                                                              {"Provoke it again", run.again}}},
-                                                catalogue));
+  return timeline.html(
+      {.source = run.endpoint,
+       .facts = std::move(facts),
+       .commands = {{"Judge again", judge_again(run)}, {"Provoke it again", run.again}}},
+      catalogue);
+}
+
+std::string junit_of(const StressRun& run, const CheckedHistory& findings,
+                     const scenario::Catalogue& catalogue) {
+  // One test stands for all keys that are ok, of which only the number is known.
+  CheckedHistory all = findings;
+  all.file = run.endpoint;
+  if (run.judged.keys_ok > 0) {
+    all.keys.push_back({.key = fmt::format("{} keys", run.judged.keys_ok),
+                        .operations = run.judged.decided,
+                        .verdict = {.answer = history::Answer::kOk}});
+  }
+  all.whole = verdicts_on_the_whole(run);
+  return junit({all}, catalogue, run.started);
 }
 
 // Beside those of keys.
@@ -313,25 +326,10 @@ std::string to_json(const StressRun& run, const CheckedHistory& findings) {
 Result<void, std::string> write_stress(const StressRun& run, const CheckedHistory& findings,
                                        const report::ReportFiles& files,
                                        const scenario::Catalogue& catalogue) {
-  if (!files.json.empty()) {
-    auto written = report::write_file(files.json, to_json(run, findings));
-    if (!written) return written;
-  }
-  if (!files.junit.empty()) {
-    // One test stands for all keys that are ok, of which only the number is known.
-    CheckedHistory all = findings;
-    all.file = run.endpoint;
-    if (run.judged.keys_ok > 0) {
-      all.keys.push_back({.key = fmt::format("{} keys", run.judged.keys_ok),
-                          .operations = run.judged.decided,
-                          .verdict = {.answer = history::Answer::kOk}});
-    }
-    all.whole = verdicts_on_the_whole(run);
-    auto written = report::write_file(files.junit, junit({all}, catalogue));
-    if (!written) return written;
-  }
-  if (files.html.empty()) return {};
-  return write_page(run, findings, files.html, catalogue);
+  return report::write_reports(files,
+                               {{"json", [&] { return to_json(run, findings); }},
+                                {"junit", [&] { return junit_of(run, findings, catalogue); }},
+                                {"html", [&] { return page_of(run, findings, catalogue); }}});
 }
 
 }  // namespace fencepost::histories

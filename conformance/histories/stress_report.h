@@ -23,6 +23,7 @@ struct StressRun {
   const stress::Mix* mix = nullptr;
   std::uint32_t clients = 0;
   std::uint64_t seed = 0;
+  std::string started{};  // ISO 8601, UTC
   bool simulated = false;
   std::string again{};    // the command that provokes it again
   std::string history{};  // a file; empty: it was not kept
@@ -85,7 +86,7 @@ struct StressCall {
 [[nodiscard]] std::string to_json(const StressRun& run, const CheckedHistory& findings);
 
 // Writes the files `json`, `junit` and `html`, where they have a name; the page is made of
-// `run.history`. The error says which could not be written: those before it are.
+// `run.history`. The error says which could not be written: the others are.
 [[nodiscard]] Result<void, std::string> write_stress(const StressRun& run,
                                                      const CheckedHistory& findings,
                                                      const report::ReportFiles& files,

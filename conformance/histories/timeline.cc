@@ -309,30 +309,25 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
                             : unknown_ != 0 ? text::counted(unknown_, "key") + " undecided"
                             : total_ == 0   ? "No operation"
                                             : "No violation";
-  const auto& files = page::timeline_page_files();
-  const std::string style = page::joined_files(files, ".css");
-  const std::string script = page::joined_files(files, ".js");
-  return page::fill_page(
-      page::joined_files(files, ".html"),
-      {{"policy", page::html(page::page_policy(style, script))},
-       {"kind", bad     ? "failed"
-                : doubt ? "open"
-                        : "conformant"},
-       {"sign", bad     ? "✗"
-                : doubt ? "?"
-                        : "✓"},
-       {"title", title},
-       {"source", page::html(text::printable(head.source))},
-       {"lead",
-        page::html(fmt::format("{}: {} on {}; {} ok, {}, {} unknown", text::printable(head.source),
-                               text::counted(total_, "operation"),
-                               text::counted(ok_ + violations_ + unknown_, "key"), ok_,
-                               text::counted(violations_, "violation"), unknown_))},
-       {"facts", html_facts(head)},
+  return page::verdict_page(
+      page::timeline_page_files(),
+      {bad     ? "failed"
+       : doubt ? "open"
+               : "conformant",
+       bad     ? "✗"
+       : doubt ? "?"
+               : "✓",
+       title,
+       fmt::format("{}: {} on {}; {} ok, {}, {} unknown", text::printable(head.source),
+                   text::counted(total_, "operation"),
+                   text::counted(ok_ + violations_ + unknown_, "key"), ok_,
+                   text::counted(violations_, "violation"), unknown_)},
+      {.product = "history of requests that meet",
+       .main = "timeline",
+       .document = title + ": " + head.source},
+      {{"facts", html_facts(head)},
        {"commands", html_commands(head)},
        {"static_list", without_script.empty() ? "" : "<ul>\n" + without_script + "</ul>\n"},
-       {"style", style},
-       {"script", script},
        {"data", page::data_island(data)}});
 }
 

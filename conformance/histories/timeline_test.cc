@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "history/random_history.h"
+#include "history/testing/random_history.h"
 
 namespace fencepost::histories {
 namespace {

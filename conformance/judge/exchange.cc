@@ -25,6 +25,7 @@ Exchange::Exchange(codec::Message sent_message, std::chrono::microseconds sent_a
                    std::int64_t sent_wall_ms)
     : request(std::move(sent_message)),
       verb(codec::verb_of(request.payload)),
+      command(codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed))),
       sent(sent_at),
       sent_ms(sent_wall_ms) {}
 

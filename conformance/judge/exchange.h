@@ -56,8 +56,11 @@ struct Exchange {
 
   const codec::Message request;
   const std::optional<codec::Verb> verb;  // of the request, when it has a known one
-  const std::chrono::microseconds sent;   // on the session's clock
-  const std::int64_t sent_ms;             // by our wall clock, before the request was handed over
+  // The request as the deployed dialect reads it, which takes all that the documented one takes; or
+  // the error that such a request gets.
+  const Result<codec::Command, codec::ErrorCode> command;
+  const std::chrono::microseconds sent;  // on the session's clock
+  const std::int64_t sent_ms;            // by our wall clock, before the request was handed over
   std::optional<ReceivedReply> reply{};
   std::optional<int> refused{};  // reason code of a PUBACK that refused it
   bool closed = false;           // must not be answered, and was not when it was judged

@@ -18,6 +18,7 @@ using codec::ErrorCode;
 using codec::Reply;
 using codec::ReplyKind;
 using codec::Verb;
+using text::Phrase;
 
 constexpr std::size_t kMaxShown = 200;  // bytes of a payload in a message
 
@@ -109,17 +110,28 @@ std::string_view label(const scenario::Outcome& outcome) {
   return "";
 }
 
-std::string described(std::string_view payload,
-                      const Result<codec::DecodedReply, codec::DecodeError>& reply) {
-  std::string bytes = escape(payload, kMaxShown);
-  if (!reply) return bytes + " (" + codec::describe(reply.error()) + ")";
-  if (reply->kind == ReplyKind::kNotApplied) return bytes + " (not applied)";
-  if (reply->kind == ReplyKind::kMissing) return bytes + " (no such key)";
-  return bytes;
+// A reply whatever its value and its numbers.
+std::string general_form(std::string_view payload) {
+  if (payload.starts_with("$-1")) return "no such key";
+  if (payload.starts_with("$0\r")) return "an empty value";
+  if (payload.starts_with('$')) return "a value";
+  if (payload.starts_with('+') || payload.starts_with(':') || payload.starts_with('-')) {
+    return escape(payload.substr(0, payload.find("\r\n")), kMaxShown);
+  }
+  return "";
 }
 
-void add_unique(std::vector<std::string>& list, std::string text) {
-  if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(std::move(text));
+Phrase described(std::string_view payload,
+                 const Result<codec::DecodedReply, codec::DecodeError>& reply) {
+  Phrase out;
+  out.bytes(payload, kMaxShown);
+  if (!reply) {
+    const std::string wrong = codec::describe(reply.error());
+    return out.words(" (" + wrong + ")").means("no reply: " + Phrase(wrong).general());
+  }
+  if (reply->kind == ReplyKind::kNotApplied) out.words(" (not applied)");
+  if (reply->kind == ReplyKind::kMissing) out.words(" (no such key)");
+  return out.means(general_form(payload));
 }
 
 }  // namespace
@@ -236,32 +248,31 @@ std::vector<std::string> right_payloads(const scenario::Outcome& outcome,
   return payloads(outcome, context, id);
 }
 
-std::string describe(const std::vector<scenario::Outcome>& expected, const ReplyContext& context) {
+Phrase describe(const std::vector<scenario::Outcome>& expected, const ReplyContext& context) {
   if (expected.empty()) return "any well-formed reply";
-  std::vector<std::string> forms;
+  std::vector<Phrase> forms;
   for (const scenario::Outcome& outcome : expected) {
     if (std::holds_alternative<scenario::AnyError>(outcome.what))
-      add_unique(forms, "-ERR <any text>\\r\\n");
-    if (std::holds_alternative<scenario::NoReply>(outcome.what)) add_unique(forms, "no reply");
+      forms.push_back(Phrase("-ERR <any text>\\r\\n").means("-ERR <any text>"));
+    if (std::holds_alternative<scenario::NoReply>(outcome.what)) forms.emplace_back("no reply");
     if (std::holds_alternative<scenario::Disconnection>(outcome.what)) {
-      add_unique(forms, "disconnection by the broker");
+      forms.emplace_back("disconnection by the broker");
     }
     for (const DialectId id : codec::dialects_of(context.profile)) {
       if (outcome.only_in && *outcome.only_in != id) continue;
       for (const std::string& payload : payloads(outcome, context, id)) {
-        add_unique(forms, escape(payload, kMaxShown) + std::string(label(outcome)));
+        Phrase form = Phrase().bytes(payload, kMaxShown).words(label(outcome));
+        forms.push_back(std::move(form.means(general_form(payload))));
       }
     }
   }
-  return fmt::format("{}", fmt::join(forms, "  or  "));
+  return Phrase::any_of(std::move(forms));
 }
 
 std::string describe_reply(std::string_view payload) {
-  return described(payload, codec::decode_reply(payload));
+  return described(payload, codec::decode_reply(payload)).text();
 }
 
-std::string describe(const ReceivedReply& reply) {
-  return described(reply.payload(), reply.decoded);
-}
+Phrase describe(const ReceivedReply& reply) { return described(reply.payload(), reply.decoded); }
 
 }  // namespace fencepost::judge

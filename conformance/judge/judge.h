@@ -13,6 +13,7 @@
 #include "codec/message.h"
 #include "conformance/judge/exchange.h"
 #include "conformance/scenario/scenario.h"
+#include "conformance/text/phrase.h"
 
 namespace fencepost::judge {
 
@@ -56,11 +57,12 @@ struct ReplyContext {
                                                       codec::DialectId id);
 
 // `:-1\r\n (not applied)`, one or more forms: what people should have seen.
-[[nodiscard]] std::string describe(const std::vector<scenario::Outcome>& expected,
-                                   const ReplyContext& context);
+[[nodiscard]] text::Phrase describe(const std::vector<scenario::Outcome>& expected,
+                                    const ReplyContext& context);
 
-// The reply in words and bytes, e.g. `not applied: -1\r\n`.
-[[nodiscard]] std::string describe(const ReceivedReply& reply);
+// The reply in bytes and words, e.g. `:-1\r\n (not applied)`. Of any case it is "a value", "+OK" or
+// what is malformed.
+[[nodiscard]] text::Phrase describe(const ReceivedReply& reply);
 [[nodiscard]] std::string describe_reply(std::string_view payload);
 
 }  // namespace fencepost::judge

@@ -252,13 +252,13 @@ TEST(JudgeDescribe, SaysWhatPeopleShouldHaveSeen) {
       {{documented, ok()}, codec::Profile::kDeployed, R"(+OK\r\n)"},
   };
   for (const Line& line : table) {
-    EXPECT_EQ(describe(line.expected, context(line.profile)), line.text);
+    EXPECT_EQ(describe(line.expected, context(line.profile)).text(), line.text);
   }
 }
 
 TEST(JudgeDescribe, CutsLongExpectations) {
   const std::string text =
-      describe({value(std::string(5000, 'v'))}, context(codec::Profile::kAuto));
+      describe({value(std::string(5000, 'v'))}, context(codec::Profile::kAuto)).text();
   EXPECT_LT(text.size(), 300U);
   EXPECT_THAT(text, testing::HasSubstr("bytes)"));
 }

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstddef>
 #include <system_error>
+#include <utility>
 
 #include "conformance/judge/attribution.h"
 
@@ -23,6 +24,31 @@ struct MismatchRow {
   std::optional<Operation> operation{};
   std::optional<Cause> cause{};
   std::string_view requirement;
+};
+
+constexpr std::array kNames = {
+    std::pair(Mismatch::kOther, std::string_view("other")),
+    std::pair(Mismatch::kReply, std::string_view("reply")),
+    std::pair(Mismatch::kReplyForm, std::string_view("reply-form")),
+    std::pair(Mismatch::kNoResponse, std::string_view("no-response")),
+    std::pair(Mismatch::kUnsolicited, std::string_view("unsolicited")),
+    std::pair(Mismatch::kMixedForms, std::string_view("mixed-forms")),
+    std::pair(Mismatch::kErrorDetail, std::string_view("error-detail")),
+    std::pair(Mismatch::kStatus, std::string_view("status")),
+    std::pair(Mismatch::kProperty, std::string_view("property")),
+    std::pair(Mismatch::kVersionMissing, std::string_view("version-missing")),
+    std::pair(Mismatch::kVersionUnasked, std::string_view("version-unasked")),
+    std::pair(Mismatch::kVersionForm, std::string_view("version-form")),
+    std::pair(Mismatch::kVersionOther, std::string_view("version-other")),
+    std::pair(Mismatch::kVersionNotGreater, std::string_view("version-not-greater")),
+    std::pair(Mismatch::kVersionNotLater, std::string_view("version-not-later")),
+    std::pair(Mismatch::kValueMissing, std::string_view("value-missing")),
+    std::pair(Mismatch::kNotification, std::string_view("notification")),
+    std::pair(Mismatch::kNotificationForm, std::string_view("notification-form")),
+    std::pair(Mismatch::kNotificationValue, std::string_view("notification-value")),
+    std::pair(Mismatch::kNotificationMissing, std::string_view("notification-missing")),
+    std::pair(Mismatch::kNotificationLate, std::string_view("notification-late")),
+    std::pair(Mismatch::kNothingSaved, std::string_view("nothing-saved")),
 };
 
 // The first row that fits counts.
@@ -208,6 +234,18 @@ std::string_view rule_of_text(codec::ErrorCode code) {
   return {};
 }
 
+std::string_view name(Mismatch kind) {
+  const auto found = std::find_if(kNames.begin(), kNames.end(),
+                                  [&](const auto& row) { return row.first == kind; });
+  return found == kNames.end() ? "other" : found->second;
+}
+
+std::optional<Mismatch> mismatch_named(std::string_view name) {
+  const auto found = std::find_if(kNames.begin(), kNames.end(),
+                                  [&](const auto& row) { return row.second == name; });
+  return found == kNames.end() ? std::nullopt : std::optional(found->first);
+}
+
 std::string_view rule_of(const MismatchFacts& facts) {
   if (facts.kind == Mismatch::kReply) {
     if (const std::string_view rule = rule_of_form(facts); !rule.empty()) return rule;
@@ -239,6 +277,10 @@ bool leaves_case_sound(Mismatch kind) {
   switch (kind) {
     case Mismatch::kOther:
     case Mismatch::kReply:
+    case Mismatch::kReplyForm:
+    case Mismatch::kNoResponse:
+    case Mismatch::kUnsolicited:
+    case Mismatch::kMixedForms:
     case Mismatch::kNotification:
     case Mismatch::kNotificationForm:
     case Mismatch::kNotificationValue:

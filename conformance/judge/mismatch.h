@@ -21,6 +21,10 @@ namespace fencepost::judge {
 enum class Mismatch {
   kOther,
   kReply,                // the payload of a response
+  kReplyForm,            // a payload that is no reply at all, where any reply would do
+  kNoResponse,           // none
+  kUnsolicited,          // a message that nobody has asked for
+  kMixedForms,           // now the form of one dialect, now that of the other
   kErrorDetail,          // more behind the listed text of an error
   kStatus,               // the user property `__stat`
   kProperty,             // another property of a message
@@ -38,6 +42,10 @@ enum class Mismatch {
   kNotificationLate,     // after the response to a later request
   kNothingSaved,         // what a request is to be made of did not come
 };
+
+// "reply", "version-missing": the same in every version.
+[[nodiscard]] std::string_view name(Mismatch kind);
+[[nodiscard]] std::optional<Mismatch> mismatch_named(std::string_view name);
 
 // What made the change that a notification is of, as far as it is known.
 enum class Cause { kUnknown, kOwnChange, kOthersChange, kExpiry };

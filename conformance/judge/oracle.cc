@@ -125,7 +125,7 @@ struct Oracle::State {
   std::vector<Branch> branches{};
   std::vector<CandidateState> next{};
 
-  void asked(std::string_view client_id, const codec::Message& request, microseconds replied);
+  void asked(std::string_view client_id, const Exchange& exchange, microseconds replied);
   Judgement judge(std::string_view client_id, const Exchange& exchange);
   Judgement judge_notification(std::string_view client_id, const codec::Message& message,
                                microseconds received);
@@ -461,10 +461,9 @@ Judgement Oracle::State::judge_malformed(std::string_view client_id, const Excha
   return undecidable("ERR-ORDER-OPEN-1", "which error it gets is open");
 }
 
-void Oracle::State::asked(std::string_view client_id, const codec::Message& request,
+void Oracle::State::asked(std::string_view client_id, const Exchange& exchange,
                           microseconds replied) {
-  const auto command =
-      codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   if (!command || command->verb != Verb::kKeynotify) return;
   keys.observation(keys.at(command->key), client_id).asked_until = replied;
 }
@@ -475,8 +474,7 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
                      !codec::response_topic_fault(*request.response_topic);
   // The deployed dialect takes all that the documented one takes; what it takes beyond that is open
   // (open_form_of).
-  const auto command =
-      codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   if (!legal || !exchange.reply) {
     // Without a reply it is not known whether the store has done what it was asked to.
     if (command) {
@@ -565,9 +563,8 @@ Judgement Oracle::judge(std::string_view client_id, const Exchange& exchange) {
   return state_->unless_waived(state_->judge(client_id, exchange));
 }
 
-void Oracle::asked(std::string_view client_id, const codec::Message& request,
-                   microseconds replied) {
-  state_->asked(client_id, request, replied);
+void Oracle::asked(std::string_view client_id, const Exchange& exchange, microseconds replied) {
+  state_->asked(client_id, exchange, replied);
 }
 
 Judgement Oracle::notified(std::string_view client_id, const codec::Message& message,

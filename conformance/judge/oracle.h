@@ -60,10 +60,10 @@ class Oracle {
   // Without a reply, none came, though there was time for it.
   Judgement judge(std::string_view client_id, const Exchange& exchange);
 
-  // The client has sent `request`, to which a reply has come at `replied`, or none until then. A
+  // The client has sent this, to which a reply has come at `replied`, or none until then. A
   // registration may be in force before its reply arrives: to be called before the notifications
   // that came before it are given. Nothing happens where it is no KEYNOTIFY.
-  void asked(std::string_view client_id, const codec::Message& request,
+  void asked(std::string_view client_id, const Exchange& exchange,
              std::chrono::microseconds replied);
 
   // A notification has come. It is judged against the changes that are known by now; one that comes

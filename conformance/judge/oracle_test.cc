@@ -62,7 +62,7 @@ class Conversation {
     if (while_asked) {
       codec::Message request;
       request.payload = codec::encode_command({"KEYNOTIFY", key});
-      oracle_.asked(kClient, request, now_);
+      oracle_.asked(kClient, Exchange(std::move(request), now_, now_.count()), now_);
     }
     codec::Message told;
     told.topic = *codec::notification_topic(kClient, key);

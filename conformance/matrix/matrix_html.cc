@@ -7,13 +7,8 @@
 namespace fencepost::matrix {
 
 std::string matrix_html(const Matrix& matrix) {
-  const std::string style = page::joined_files(page::matrix_page_files(), ".css");
-  const std::string script = page::joined_files(page::matrix_page_files(), ".js");
-  return page::fill_page(page::joined_files(page::matrix_page_files(), ".html"),
-                         {{"policy", page::html(page::page_policy(style, script))},
-                          {"style", style},
-                          {"script", script},
-                          {"data", page::data_island(matrix_document(matrix))}});
+  return page::fill_page(page::matrix_page_files(),
+                         {{"data", page::data_island(matrix_document(matrix))}});
 }
 
 }  // namespace fencepost::matrix

@@ -22,17 +22,30 @@ namespace fencepost::page {
 // JSON.parse.
 [[nodiscard]] std::string data_island(const nlohmann::ordered_json& data);
 
-// The content of the files whose names end so, one after the other; there must be one.
-[[nodiscard]] std::string joined_files(const std::vector<scenario::SourceFile>& files,
-                                       std::string_view ending);
+using Values = std::map<std::string_view, std::string>;  // HTML, by name
 
-// A content security policy: nothing may be loaded from anywhere, and no script or style runs but
-// these.
-[[nodiscard]] std::string page_policy(const std::string& style, const std::string& script);
+// The page of these files: its HTML, in which each {{name}} is replaced, in one pass: values are
+// not searched. Every name must have a value, but for "style" and "script", which are of the files,
+// and "policy", under which nothing is loaded from anywhere and nothing else runs.
+[[nodiscard]] std::string fill_page(const std::vector<scenario::SourceFile>& files, Values values);
 
-// The page with each {{name}} replaced, in one pass: values are not searched.
-// Every name must have a value.
-[[nodiscard]] std::string fill_page(std::string_view page,
-                                    const std::map<std::string_view, std::string>& values);
+// What stands on top of a page: the verdict. Text, not HTML.
+struct Masthead {
+  std::string_view kind{};  // for colours: "conformant", "proved", "failed" or "open"
+  std::string_view sign{};
+  std::string title{};
+  std::string sentence{};
+};
+// What a page is about.
+struct Subject {
+  std::string product{};   // "a client, certified"
+  std::string main{};      // what one can skip to: "results"
+  std::string document{};  // the title of the document, behind the sign
+  std::string version{};   // of Fencepost; may be empty
+};
+
+// As fill_page(), for files that have masthead.html.
+[[nodiscard]] std::string verdict_page(const std::vector<scenario::SourceFile>& files,
+                                       const Masthead& head, const Subject& subject, Values values);
 
 }  // namespace fencepost::page

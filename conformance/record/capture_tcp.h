@@ -1,69 +1,73 @@
 // The bytes of TCP connections in a packet capture, in the order in which their programs had them.
 //
-//   TcpReader reader(1883);
-//   while (has_printed()) reader.add(some_of_it());  // tshark, see tcp_fields()
-//   for (const TcpEvent& event : reader.take()) use(event);
+//   record::TcpReader reader;
+//   reader.add(segment);  // as they were captured: see capture_segments.h
+//   for (const record::TcpEvent& event : reader.take()) use(event.bytes);
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/result.h"
-#include "conformance/record/capture_pcap.h"
+#include "conformance/record/capture_segments.h"
 
 namespace fencepost::record {
 
 struct TcpEvent {
   enum class Kind {
     kOpened,
-    kToBroker,
-    kToClient,
-    kLost,  // of what follows on this connection, bytes are missing; it has no more events
+    kBytes,   // what one segment has brought
+    kLost,    // bytes are missing here; what comes next may begin anywhere
+    kEnding,  // there is no more of this direction
     kClosed,
   };
   std::uint64_t connection = 0;  // from 1
   Kind kind = Kind::kOpened;
-  std::chrono::microseconds time{0};  // since the Unix epoch; never goes back
+  bool to_broker = false;  // the direction; of kClosed, that of what has ended it
+  // Since the Unix epoch. Never goes back, but on a connection that has lost something.
+  std::chrono::microseconds time{0};
   std::string bytes{};
 };
 
-// What tshark has to print of each packet, in columns. Pure, as is the reader.
-[[nodiscard]] std::vector<std::string> tcp_fields(std::uint16_t port);
-
+// Pure. A connection that does not begin like MQTT is lost in both directions, and has no more
+// events.
 class TcpReader {
  public:
-  // The port of the broker.
-  explicit TcpReader(std::uint16_t port);
+  TcpReader();
   ~TcpReader();
   TcpReader(const TcpReader&) = delete;
   TcpReader& operator=(const TcpReader&) = delete;
 
-  // What was printed next, a line for each packet. The error says what is wrong with a line, or
-  // that it is too long; those before it were read, and nothing may be added any more.
-  [[nodiscard]] Result<void, std::string> add(std::string_view printed);
-  // After the last one: connections of which something is still missing are lost.
+  void add(Segment segment);
+  // After the last one: nothing waits for what is missing any more.
   void finish();
   // What is new since the last call.
   [[nodiscard]] std::vector<TcpEvent> take();
+  // What cannot be read, a sentence each.
+  [[nodiscard]] std::vector<std::string> notes() const;
 
   // What a connection may have in wait for a packet that is missing.
   static constexpr std::size_t kMostHeldBytes = std::size_t{4} << 20U;
   static constexpr std::size_t kMostHeldPackets = 2'000;
-  static constexpr std::size_t kLongestLine = std::size_t{1} << 20U;
 
  private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-// Runs tshark; calls `use` with each event. The error says what it has complained about, or that it
-// is not there.
-[[nodiscard]] Result<void, std::string> read_tcp(const PcapOptions& options,
-                                                 const std::function<void(const TcpEvent&)>& use);
+struct PcapOptions {
+  std::string file{};
+  std::uint16_t port = 1883;  // of the broker
+};
+
+// Reads a capture file, calls `use` with each event, and returns what it has that was not read, a
+// sentence each. The error has the path.
+[[nodiscard]] Result<std::vector<std::string>, std::string> read_tcp(
+    const PcapOptions& options, const std::function<void(const TcpEvent&)>& use);
 
 }  // namespace fencepost::record

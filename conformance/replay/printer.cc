@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "conformance/report/report_files.h"
-#include "conformance/run/signature.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::replay {
@@ -43,8 +42,8 @@ std::string remark(const Replay& replay) {
   if (replay.outcome == Replayed::kFlaky) {
     return fmt::format("failed {} times of {}", replay.failed, replay.runs);
   }
-  const bool has_verdict = is_failure(replay.outcome) || replay.result.message.empty();
-  return has_verdict ? replay.test_case->title : replay.result.message;
+  const bool has_verdict = is_failure(replay.outcome) || replay.result.failure.message.empty();
+  return has_verdict ? replay.test_case->title : replay.result.failure.message;
 }
 
 }  // namespace
@@ -142,17 +141,10 @@ std::string to_junit(const Session& session) {
   return report::to_junit(result, session.saved.catalogue, session.context);
 }
 
-std::vector<std::string> write_reports(const Session& session, const report::ReportFiles& files) {
-  std::vector<std::string> out;
-  const auto write = [&](const std::string& path, auto&& content) {
-    if (path.empty()) return;
-    if (auto written = report::write_file(path, content()); !written) {
-      out.push_back(std::move(written.error()));
-    }
-  };
-  write(files.json, [&] { return to_json(session.run, session.context); });
-  write(files.junit, [&] { return to_junit(session); });
-  return out;
+Result<void, std::string> write_reports(const Session& session, const report::ReportFiles& files) {
+  return report::write_reports(files,
+                               {{"json", [&] { return to_json(session.run, session.context); }},
+                                {"junit", [&] { return to_junit(session); }}});
 }
 
 }  // namespace fencepost::replay

@@ -51,9 +51,9 @@ class Printer {
 // As report::to_junit() says it: what each case has come to.
 [[nodiscard]] std::string to_junit(const Session& session);
 
-// Writes the files `json` and `junit`, where they have a name; what could not be written, the other
-// is written all the same.
-[[nodiscard]] std::vector<std::string> write_reports(const Session& session,
-                                                     const report::ReportFiles& files);
+// Writes the files `json` and `junit`, where they have a name. The error says what could not be
+// written: the other is.
+[[nodiscard]] Result<void, std::string> write_reports(const Session& session,
+                                                      const report::ReportFiles& files);
 
 }  // namespace fencepost::replay

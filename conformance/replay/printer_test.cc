@@ -15,10 +15,8 @@ namespace fencepost::replay {
 namespace {
 
 using testing::AllOf;
-using testing::ElementsAre;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 using testing::StartsWith;
 
@@ -125,7 +123,7 @@ TEST(ReplayPrinter, EndsWithTheVerdict) {
   session = ran({{"get.yaml", kGetCase}}, right());
   session.run.cases[0].outcome = Replayed::kInconclusive;
   session.run.cases[0].result.verdict = run::Verdict::kInconclusive;
-  session.run.cases[0].result.message = "too late";
+  session.run.cases[0].result.failure.message = "too late";
   EXPECT_THAT(printed(session),
               AllOf(HasSubstr("  ? inconclusive   get.yaml:3  saved.get  too late\n"),
                     HasSubstr("  because   too late\n"), Not(HasSubstr("  outcome  ")),
@@ -154,10 +152,9 @@ TEST(ReplayPrinter, UsesColoursAndTheLiveLineOnATerminal) {
 TEST(ReplayReports, AreWrittenWhereTheyHaveAName) {
   const test::TemporaryFolder folder;
   const Session session = ran({{"nx.yaml", nx_case()}}, overwrites(), 3);
-  EXPECT_THAT(write_reports(session, {}), IsEmpty());
-  EXPECT_THAT(write_reports(session, {.json = (folder.path() / "out.json").string(),
-                                      .junit = (folder.path() / "out.xml").string()}),
-              IsEmpty());
+  EXPECT_TRUE(write_reports(session, {}));
+  EXPECT_TRUE(write_reports(session, {{"json", (folder.path() / "out.json").string()},
+                                      {"junit", (folder.path() / "out.xml").string()}}));
   EXPECT_EQ(folder.read("out.json"), to_json(session.run, session.context));
   EXPECT_EQ(folder.read("out.xml"), to_junit(session));
   const std::string xml = folder.read("out.xml");
@@ -168,9 +165,10 @@ TEST(ReplayReports, AreBothTriedWhenOneCannotBeWritten) {
   const test::TemporaryFolder folder;
   const Session session = ran({{"get.yaml", kGetCase}}, right());
   const std::string nowhere = (folder.path() / "no/out.json").string();
-  EXPECT_THAT(
-      write_reports(session, {.json = nowhere, .junit = (folder.path() / "out.xml").string()}),
-      ElementsAre(HasSubstr(nowhere)));
+  const auto written =
+      write_reports(session, {{"json", nowhere}, {"junit", (folder.path() / "out.xml").string()}});
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error(), HasSubstr(nowhere));
   EXPECT_THAT(folder.read("out.xml"), HasSubstr("<testsuites"));
 }
 
@@ -190,7 +188,7 @@ TEST(ReplayReports, HaveAllThatProgramsNeed) {
   EXPECT_EQ(one["recorded"]["by"], "hand");
   EXPECT_EQ(one["recorded"]["seed"], 7);
   EXPECT_EQ(one["recorded"]["signature"], one["failure"]["signature"]);
-  EXPECT_EQ(one["failure"]["signature"], signature(session.run.cases[0].result));
+  EXPECT_EQ(one["failure"]["signature"], signature(session.run.cases[0].result.failure));
 }
 
 }  // namespace

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "conformance/run/signature.h"
 #include "conformance/scenario/recorded.h"
 
 namespace fencepost::replay {
@@ -30,7 +29,7 @@ void count(Replay& replay, const std::vector<run::CaseResult>& results) {
     if (result.verdict == run::Verdict::kInconclusive) ++replay.inconclusive;
     if (result.verdict != run::Verdict::kFailed) continue;
     ++replay.failed;
-    signatures.insert(signature(result));
+    signatures.insert(signature(result.failure));
   }
   replay.always_alike = signatures.size() <= 1;
 }
@@ -80,8 +79,8 @@ bool is_failure(Replayed outcome) {
 }
 
 bool is_as_recorded(const scenario::Recorded& recorded, const run::CaseResult& failure) {
-  if (!recorded.signature.empty()) return recorded.signature == signature(failure);
-  return recorded.requirement == failure.requirement;
+  if (!recorded.signature.empty()) return recorded.signature == signature(failure.failure);
+  return recorded.requirement == failure.failure.requirement;
 }
 
 Replay classify(const scenario::Case& test_case, std::vector<run::CaseResult> results) {
@@ -114,11 +113,11 @@ Replay classify(const scenario::Case& test_case, std::vector<run::CaseResult> re
 }
 
 scenario::Recorded with_failure(scenario::Recorded recorded, const run::CaseResult& failure) {
-  recorded.requirement = failure.requirement;
-  recorded.signature = signature(failure);
-  recorded.message = scenario::recorded_words(failure.message);
-  recorded.expected = scenario::recorded_words(failure.expected);
-  recorded.actual = scenario::recorded_words(failure.actual);
+  recorded.requirement = failure.failure.requirement;
+  recorded.signature = signature(failure.failure);
+  recorded.message = scenario::recorded_words(failure.failure.message);
+  recorded.expected = scenario::recorded_words(failure.failure.expected);
+  recorded.actual = scenario::recorded_words(failure.failure.actual);
   return recorded;
 }
 
@@ -176,7 +175,7 @@ Result<scenario::Recorded, std::string> healed(const Replay& replay) {
     case Replayed::kChanged:
       break;
     default:
-      return fail(fmt::format("it is {}: {}", name(replay.outcome), replay.result.message));
+      return fail(fmt::format("it is {}: {}", name(replay.outcome), replay.result.failure.message));
   }
   if (replay.failed != replay.runs) {
     return fail(fmt::format("only {} of {} runs were judged", replay.failed, replay.runs));

@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "conformance/replay/replay.h"
-#include "conformance/run/signature.h"
 #include "conformance/text/printable.h"
 
 namespace fencepost::replay {
@@ -26,13 +25,13 @@ ordered_json of_recorded(const scenario::Recorded& recorded) {
 }
 
 ordered_json of_failure(const run::CaseResult& result) {
-  return {{"requirement", text::printable(result.requirement)},
-          {"signature", signature(result)},
-          {"message", text::printable(result.message)},
-          {"expected", text::printable(result.expected)},
-          {"actual", text::printable(result.actual)},
-          {"step", result.step},
-          {"line", result.position.line}};
+  return {{"requirement", text::printable(result.failure.requirement)},
+          {"signature", signature(result.failure)},
+          {"message", text::printable(result.failure.message)},
+          {"expected", text::printable(result.failure.expected)},
+          {"actual", text::printable(result.failure.actual)},
+          {"step", result.failure.step},
+          {"line", result.failure.position.line}};
 }
 
 ordered_json of_case(const Replay& replay) {
@@ -48,8 +47,8 @@ ordered_json of_case(const Replay& replay) {
   if (test_case.recorded) out["recorded"] = of_recorded(*test_case.recorded);
   if (is_failure(replay.outcome)) {
     out["failure"] = of_failure(replay.result);
-  } else if (!replay.result.message.empty()) {
-    out["reason"] = text::printable(replay.result.message);
+  } else if (!replay.result.failure.message.empty()) {
+    out["reason"] = text::printable(replay.result.failure.message);
   }
   return out;
 }

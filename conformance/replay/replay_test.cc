@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "conformance/scenario/scenario_fixture.h"
+#include "conformance/testing/failure_sample.h"
 
 namespace fencepost::replay {
 namespace {
@@ -20,13 +21,10 @@ run::CaseResult passed() { return {.verdict = run::Verdict::kPassed}; }
 run::CaseResult failed(const std::string& actual = "b",
                        const std::string& requirement = "SET-NX-1") {
   return {.verdict = run::Verdict::kFailed,
-          .requirement = requirement,
-          .message = "wrong",
-          .expected = "a",
-          .actual = actual};
+          .failure = test::failure(requirement, "wrong", "a", actual)};
 }
 run::CaseResult inconclusive() {
-  return {.verdict = run::Verdict::kInconclusive, .message = "too late"};
+  return {.verdict = run::Verdict::kInconclusive, .failure = {.message = "too late"}};
 }
 
 scenario::Case case_of(std::optional<scenario::Recorded> recorded) {
@@ -89,7 +87,7 @@ TEST(Replay, CountsAndShowsTheRunThatTellsMost) {
   EXPECT_EQ(replay.failed, 3U);
   EXPECT_EQ(replay.inconclusive, 1U);
   EXPECT_FALSE(replay.always_alike);
-  EXPECT_EQ(replay.result.actual, "b");  // as recorded, though another one came first
+  EXPECT_EQ(replay.result.failure.actual, "b");  // as recorded, though another one came first
 }
 
 TEST(Replay, RecordsAFailureThatItKnowsAgain) {
@@ -163,7 +161,8 @@ TEST(ReplayHealing, LeavesAloneWhatIsNotCertain) {
       {{failed("c"), failed("d")}, "now like this, now like that"},
       {{failed("c"), inconclusive()}, "only 1 of 2 runs were judged"},
       {{passed(), inconclusive()}, "it is inconclusive: too late"},
-      {{{.verdict = run::Verdict::kSkipped, .message = "no quota"}}, "it is skipped: no quota"},
+      {{{.verdict = run::Verdict::kSkipped, .failure = {.message = "no quota"}}},
+       "it is skipped: no quota"},
       {{passed(), {.verdict = run::Verdict::kNotRun}}, "it is not run"},
   };
   for (const auto& row : kTable) {

@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "conformance/report/report_files.h"
-#include "conformance/run/signature.h"
 
 namespace fencepost::replay {
 namespace {
@@ -66,7 +65,7 @@ Result<void, std::string> replace_file(const scenario::SourceFile& file, const s
 std::string what_changed(const Replay& replay) {
   return replay.outcome == Replayed::kFixed
              ? "fixed: it must pass from now on"
-             : "changed: it has now " + run::quoted_signature(signature(replay.result));
+             : "changed: it has now " + run::quoted_signature(signature(replay.result.failure));
 }
 
 void heal_file(const scenario::SourceFile& file, const SavedCases& saved, ReplayRun& run,

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "conformance/replay/session.h"
-#include "conformance/run/signature.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::replay {
@@ -82,7 +81,7 @@ inline std::vector<std::string> outcomes(const Session& session) {
 inline std::string recorded_at(test::Behaviour store) {
   Session session = session_of({{"it.yaml", nx_case()}});
   run_at(std::move(store), session);
-  std::string text = signature(session.run.cases.front().result);
+  std::string text = signature(session.run.cases.front().result.failure);
   for (std::size_t at = text.find('\''); at != std::string::npos; at = text.find('\'', at + 2)) {
     text.insert(at, "'");
   }

@@ -70,7 +70,8 @@ class RoundRunner {
   void run_round(const std::vector<const scenario::Case*>& cases) {
     if (session_.run.endpoint_lost || stop_) {
       for (const scenario::Case* test_case : cases) {
-        results_[test_case].push_back({.test_case = test_case, .position = test_case->position});
+        results_[test_case].push_back(
+            {.test_case = test_case, .failure = {.position = test_case->position}});
       }
       return;
     }
@@ -122,8 +123,8 @@ void run_rounds(Session& session, endpoint::Endpoint& endpoint, const Progress& 
 void do_not_begin(Session& session, const std::string& reason, run::ExitCode code) {
   session.context.stopped_because = reason;
   for (const scenario::Case& test_case : session.saved.cases) {
-    run::CaseResult result{.test_case = &test_case, .position = test_case.position};
-    result.message = reason;
+    run::CaseResult result{.test_case = &test_case, .failure = {.position = test_case.position}};
+    result.failure.message = reason;
     session.run.cases.push_back(classify(test_case, {std::move(result)}));
   }
   session.run.not_begun = code;

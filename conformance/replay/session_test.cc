@@ -158,8 +158,9 @@ TEST(ReplaySession, SaysWhyNothingWasBegun) {
   Session session = session_of({{"get.yaml", kGetCase}, {"nx.yaml", nx_case()}});
   do_not_begin(session, "no broker", run::ExitCode::kUnreachable);
   EXPECT_THAT(outcomes(session), ElementsAre("saved.get not run", "saved.nx not run"));
-  EXPECT_EQ(session.run.cases[1].result.message, "no broker");
-  EXPECT_EQ(session.run.cases[1].result.position.line, session.saved.cases[1].position.line);
+  EXPECT_EQ(session.run.cases[1].result.failure.message, "no broker");
+  EXPECT_EQ(session.run.cases[1].result.failure.position.line,
+            session.saved.cases[1].position.line);
   EXPECT_EQ(session.context.stopped_because, "no broker");
   EXPECT_EQ(exit_code(session.run), run::ExitCode::kUnreachable);
 }

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "base/glob.h"
-#include "conformance/report/cause.h"
 #include "conformance/report/differences.h"
 
 namespace fencepost::report {
@@ -17,11 +16,11 @@ enum class Repeated { kFails, kPasses, kUndecided };
 
 // The witness of something that only many cases show together may be another case.
 Repeated outcome_of_repeat(const run::SuiteResult& again, const run::CaseResult& failure) {
-  const std::string cause = cause_of(failure);
+  const std::string cause = failure.failure.cause;
   bool passed = false;
   for (const run::CaseResult& entry : again.cases) {
     const bool same = entry.test_case == failure.test_case;
-    if (entry.verdict == run::Verdict::kFailed && (same || cause_of(entry) == cause)) {
+    if (entry.verdict == run::Verdict::kFailed && (same || entry.failure.cause == cause)) {
       return Repeated::kFails;
     }
     passed = passed || (same && entry.verdict == run::Verdict::kPassed);

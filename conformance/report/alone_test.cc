@@ -8,6 +8,7 @@
 
 #include "conformance/report/report.h"
 #include "conformance/report/report_sample.h"
+#include "conformance/testing/failure_sample.h"
 
 namespace fencepost::report {
 namespace {
@@ -30,7 +31,7 @@ struct Store {
       run::CaseResult entry{.test_case = test_case, .verdict = run::Verdict::kPassed};
       if (test_case->id == id && cases.size() >= from) {
         entry.verdict = run::Verdict::kFailed;
-        entry.message = "wrong";
+        entry.failure = test::failure("R-MUST-1", "wrong");
       }
       out.cases.push_back(std::move(entry));
     }

@@ -4,6 +4,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/durations.h"
 #include "codec/message_json.h"
 
@@ -44,7 +46,7 @@ run::Direction direction_of(const JsonMembers& entry) {
 
 run::Verdict verdict_of(const JsonMembers& record) {
   const auto verdict = verdict_named(record.text("verdict"));
-  if (!verdict) record.wrong("verdict", "a verdict");
+  if (!verdict) record.wrong("verdict", "one of " + all_verdicts());
   return verdict.value_or(run::Verdict::kNotRun);
 }
 
@@ -53,53 +55,6 @@ run::Doubt doubt_of(const JsonMembers& record) {
   const auto found = std::find_if(kAllDoubts.begin(), kAllDoubts.end(),
                                   [&](const auto& each) { return each.second == word; });
   return found == kAllDoubts.end() ? run::Doubt::kNone : found->first;
-}
-
-// A case has the step, or 0 is none of them.
-scenario::Position place_of(const JsonMembers& record, std::size_t step,
-                            const scenario::Case& test_case) {
-  if (step == 0) return test_case.position;
-  if (step <= test_case.steps.size()) return test_case.steps[step - 1].position;
-  record.wrong("step", "a step of the case");
-  return test_case.position;
-}
-
-ordered_json attempt_record(const run::Attempt& attempt) {
-  return {{"verdict", name(attempt.verdict)},
-          {"message", attempt.message},
-          {"expected", attempt.expected},
-          {"actual", attempt.actual},
-          {"step", attempt.step},
-          {"duration_ms", in_milliseconds(attempt.duration)}};
-}
-
-run::Attempt attempt_of(const JsonMembers& record) {
-  return {.verdict = verdict_of(record),
-          .message = record.text("message"),
-          .expected = record.text("expected"),
-          .actual = record.text("actual"),
-          .step = record.integer<std::size_t>("step"),
-          .duration = record.duration("duration_ms")};
-}
-
-ordered_json deviation_record(const run::Deviation& deviation) {
-  return {{"requirement", deviation.requirement}, {"direct", deviation.direct},
-          {"suspects", deviation.suspects},       {"subject", deviation.subject},
-          {"message", deviation.message},         {"expected", deviation.expected},
-          {"actual", deviation.actual},           {"step", deviation.step}};
-}
-
-run::Deviation deviation_of(const JsonMembers& record, const scenario::Case& test_case) {
-  run::Deviation out{.requirement = record.text("requirement"),
-                     .direct = record.text("direct"),
-                     .suspects = record.texts("suspects"),
-                     .subject = record.text("subject"),
-                     .message = record.text("message"),
-                     .expected = record.text("expected"),
-                     .actual = record.text("actual"),
-                     .step = record.integer<std::size_t>("step")};
-  out.position = place_of(record, out.step, test_case);
-  return out;
 }
 
 void read_observations(const JsonMembers& record, run::CaseResult& out) {
@@ -120,6 +75,78 @@ void read_observations(const JsonMembers& record, run::CaseResult& out) {
 }
 
 }  // namespace
+
+ordered_json failure_json(const run::Failure& failure) {
+  ordered_json out;
+  out["requirement"] = failure.requirement;
+  if (!failure.direct.empty()) out["direct"] = failure.direct;
+  if (!failure.suspects.empty()) out["suspects"] = failure.suspects;
+  if (!failure.subject.empty()) out["subject"] = failure.subject;
+  out["kind"] = judge::name(failure.kind);
+  out["step"] = failure.step;
+  out["line"] = failure.position.line;
+  out["message"] = failure.message;
+  out["expected"] = failure.expected;
+  out["actual"] = failure.actual;
+  if (const std::string known_by = signature(failure); !known_by.empty()) {
+    out["signature"] = known_by;
+    out["cause"] = failure.cause;
+  }
+  if (!failure.theme.empty()) out["theme"] = failure.theme;
+  return out;
+}
+
+run::Failure failure_of(const JsonMembers& record, const scenario::Case& test_case) {
+  run::Failure out{.requirement = record.text("requirement"),
+                   .direct = record.text_if_there("direct"),
+                   .subject = record.text_if_there("subject"),
+                   .message = record.text("message"),
+                   .expected = record.text("expected"),
+                   .actual = record.text("actual"),
+                   .cause = record.text_if_there("cause"),
+                   .theme = record.text_if_there("theme"),
+                   .step = record.integer<std::size_t>("step"),
+                   .position = test_case.position};
+  if (record.has("suspects")) out.suspects = record.texts("suspects");
+  const auto kind = judge::mismatch_named(record.text("kind"));
+  if (!kind) record.wrong("kind", "what differs, in the words of this version");
+  out.kind = kind.value_or(judge::Mismatch::kOther);
+  const std::string known_by = record.text_if_there("signature");
+  const std::string rule = out.requirement + ": ";
+  if (known_by.starts_with(rule)) out.steady = known_by.substr(rule.size());
+  if (!known_by.empty() && out.steady.empty()) {
+    record.wrong("signature", "the requirement, a colon, and what is wrong");
+  }
+  const std::size_t steps = test_case.steps.size();
+  if (out.step > steps) {
+    record.complain("step", fmt::format("is {}, and the case has {} steps", out.step, steps));
+  } else if (out.step > 0) {
+    out.position = test_case.steps[out.step - 1].position;
+  }
+  return out;
+}
+
+ordered_json attempt_json(const run::Attempt& attempt) {
+  return {
+      {"verdict", name(attempt.verdict)},     {"message", attempt.failure.message},
+      {"expected", attempt.failure.expected}, {"actual", attempt.failure.actual},
+      {"step", attempt.failure.step},         {"duration_ms", in_milliseconds(attempt.duration)}};
+}
+
+run::Attempt attempt_of(const JsonMembers& record) {
+  return {.verdict = verdict_of(record),
+          .failure = {.message = record.text("message"),
+                      .expected = record.text("expected"),
+                      .actual = record.text("actual"),
+                      .step = record.integer<std::size_t>("step")},
+          .duration = record.duration("duration_ms")};
+}
+
+std::string all_verdicts() {
+  std::vector<std::string_view> names;
+  for (const run::Verdict verdict : kAllVerdicts) names.push_back(name(verdict));
+  return fmt::format("{}", fmt::join(names, ", "));
+}
 
 std::optional<run::Verdict> verdict_named(std::string_view word) {
   const auto found = std::find_if(kAllVerdicts.begin(), kAllVerdicts.end(),
@@ -158,14 +185,7 @@ ordered_json case_record(const run::CaseResult& result, bool with_transcript) {
   for (const auto& [doubt, word] : kAllDoubts) {
     if (doubt == result.doubt && doubt != run::Doubt::kNone) out["doubt"] = word;
   }
-  out["requirement"] = result.requirement;
-  out["direct"] = result.direct;
-  out["suspects"] = result.suspects;
-  out["subject"] = result.subject;
-  out["message"] = result.message;
-  out["expected"] = result.expected;
-  out["actual"] = result.actual;
-  out["step"] = result.step;
+  out["failure"] = failure_json(result.failure);
   out["duration_ms"] = in_milliseconds(result.duration);
   out["forms"] = ordered_json::object();
   for (const auto& [divergence, dialect] : result.forms) {
@@ -175,10 +195,10 @@ ordered_json case_record(const run::CaseResult& result, bool with_transcript) {
   for (const auto& [id, outcome] : result.open_points) out["open_points"][id].push_back(outcome);
   out["notifications"] = result.notifications;
   out["versioned_notifications"] = result.versioned_notifications;
-  if (result.first_attempt) out["first_attempt"] = attempt_record(*result.first_attempt);
+  if (result.first_attempt) out["first_attempt"] = attempt_json(*result.first_attempt);
   out["deviations"] = ordered_json::array();
-  for (const run::Deviation& each : result.deviations) {
-    out["deviations"].push_back(deviation_record(each));
+  for (const run::Failure& each : result.deviations) {
+    out["deviations"].push_back(failure_json(each));
   }
   out["round_trips_ms"] = ordered_json::array();
   for (const endpoint::Duration time : result.round_trips) {
@@ -197,24 +217,18 @@ run::CaseResult case_of(const JsonMembers& record, const scenario::Case& test_ca
   out.test_case = &test_case;
   out.verdict = verdict_of(record);
   out.doubt = doubt_of(record);
-  out.requirement = record.text("requirement");
-  out.direct = record.text("direct");
-  out.suspects = record.texts("suspects");
-  out.subject = record.text("subject");
-  out.message = record.text("message");
-  out.expected = record.text("expected");
-  out.actual = record.text("actual");
-  out.step = record.integer<std::size_t>("step");
-  out.position = place_of(record, out.step, test_case);
+  out.failure = failure_of(record.object("failure"), test_case);
   out.duration = record.duration("duration_ms");
   read_observations(record, out);
   out.notifications = record.integer<std::size_t>("notifications");
   out.versioned_notifications = record.integer<std::size_t>("versioned_notifications");
-  if (record.has("first_attempt")) out.first_attempt = attempt_of(record.object("first_attempt"));
+  if (record.has("first_attempt")) {
+    out.first_attempt = attempt_of(record.object("first_attempt"));
+  }
   // The members of list elements are read with the same complaint.
   JsonComplaint inner;
   record.each("deviations", [&](const json& each, const std::string& where) {
-    out.deviations.push_back(deviation_of(JsonMembers(each, where, inner), test_case));
+    out.deviations.push_back(failure_of(JsonMembers(each, where, inner), test_case));
   });
   out.round_trips = record.durations("round_trips_ms");
   record.each("transcript", [&](const json& each, const std::string& where) {

@@ -15,6 +15,13 @@ namespace fencepost::report {
 // What is wrong goes to the complaint of `entry`; an entry comes back in any case.
 [[nodiscard]] run::TranscriptEntry entry_of(const JsonMembers& entry);
 
+// The one form of a failure, in reports and in what a run keeps as it goes; and the inverse, of a
+// step that `test_case` has. What is wrong goes to the complaint of `record`.
+[[nodiscard]] nlohmann::ordered_json failure_json(const run::Failure& failure);
+[[nodiscard]] run::Failure failure_of(const JsonMembers& record, const scenario::Case& test_case);
+[[nodiscard]] nlohmann::ordered_json attempt_json(const run::Attempt& attempt);
+[[nodiscard]] run::Attempt attempt_of(const JsonMembers& record);
+
 // With what the peer has sent escaped. A transcript is most of it.
 [[nodiscard]] nlohmann::ordered_json case_record(const run::CaseResult& result,
                                                  bool with_transcript = true);
@@ -22,7 +29,8 @@ namespace fencepost::report {
 // complaint of `record`, e.g. a step that `test_case` does not have.
 [[nodiscard]] run::CaseResult case_of(const JsonMembers& record, const scenario::Case& test_case);
 
-// The verdict of this name; nothing for another word.
+// The verdict of this name; nothing for a word that is not one of all.
 [[nodiscard]] std::optional<run::Verdict> verdict_named(std::string_view word);
+[[nodiscard]] std::string all_verdicts();  // "passed, failed, ..."
 
 }  // namespace fencepost::report

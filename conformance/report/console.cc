@@ -9,11 +9,9 @@
 #include <fmt/format.h>
 
 #include "base/durations.h"
-#include "conformance/report/cause.h"
 #include "conformance/report/findings.h"
 #include "conformance/report/requirement_states.h"
 #include "conformance/report/stress_section.h"
-#include "conformance/run/signature.h"
 #include "conformance/text/colour.h"
 #include "conformance/text/output.h"
 #include "conformance/text/printable.h"
@@ -64,7 +62,7 @@ std::string_view headline(const run::CaseResult& result, bool warning) {
 
 // What stands behind the id in the list of cases.
 std::string remark(const run::CaseResult& result) {
-  if (result.verdict == run::Verdict::kSkipped) return result.message;
+  if (result.verdict == run::Verdict::kSkipped) return result.failure.message;
   if (result.verdict == run::Verdict::kExpectedFailure)
     return "expected failure: " + result.baseline;
   if (result.first_attempt) {
@@ -281,7 +279,7 @@ void Console::print_difference(const Difference& found, bool in_full,
                             paint_(kBold, best.test_case->id)),
                 *best.test_case);
     print_rule(found.rule_id, catalogue, 1);
-    line("  because   " + fitted(cause_of(best), 1));
+    line("  because   " + fitted(best.failure.cause, 1));
     print_reproduce(best, context);
   }
   if (!found.where.empty()) line("  only      " + fitted("where " + found.where, 2));
@@ -306,13 +304,13 @@ void Console::print_others(const run::SuiteResult& result, const scenario::Catal
                            const ReportContext& context) {
   std::vector<const run::CaseResult*> undecided;
   for (const run::CaseResult& entry : result.cases) {
-    if (entry.unexpected_pass) failure(entry, entry.requirement, catalogue, context);
+    if (entry.unexpected_pass) failure(entry, entry.failure.requirement, catalogue, context);
     if (entry.verdict == run::Verdict::kInconclusive) undecided.push_back(&entry);
   }
   const std::size_t shown =
       options_.verbose ? undecided.size() : std::min<std::size_t>(1, undecided.size());
   for (std::size_t i = 0; i < shown; ++i) {
-    failure(*undecided[i], undecided[i]->requirement, catalogue, context);
+    failure(*undecided[i], undecided[i]->failure.requirement, catalogue, context);
   }
   if (shown == undecided.size()) return;
   std::string ids;
@@ -391,7 +389,7 @@ void Console::print_rule(const std::string& id, const scenario::Catalogue& catal
 
 void Console::failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                       const ReportContext& context) {
-  failure(result, result.requirement, catalogue, context);
+  failure(result, result.failure.requirement, catalogue, context);
 }
 
 void Console::failure(const run::CaseResult& result, const std::string& rule,
@@ -406,18 +404,24 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
                   paint_(kBold, test_case.id)),
       test_case);
   print_rule(rule, catalogue, 3);
-  line(fmt::format("  because   {}", result.message));
-  if (result.step > 0) {
-    line(fmt::format("  step      {} at {}:{}  ({})", result.step, result.position.file,
-                     result.position.line, test_case.steps[result.step - 1].title));
+  line(fmt::format("  because   {}", result.failure.message));
+  if (result.failure.step > 0) {
+    line(fmt::format("  step      {} at {}:{}  ({})", result.failure.step,
+                     result.failure.position.file, result.failure.position.line,
+                     test_case.steps[result.failure.step - 1].title));
   } else {
     line(fmt::format("  case      {}:{}", test_case.position.file, test_case.position.line));
   }
-  if (!result.expected.empty()) line("  expected  " + paint_(kGreen, fitted(result.expected, 2)));
-  if (!result.actual.empty()) line("  actual    " + paint_(kRed, fitted(result.actual, 2)));
+  if (!result.failure.expected.empty())
+    line("  expected  " + paint_(kGreen, fitted(result.failure.expected, 2)));
+  if (!result.failure.actual.empty())
+    line("  actual    " + paint_(kRed, fitted(result.failure.actual, 2)));
   if (result.first_attempt) line("  at first  " + attempt_text(*result.first_attempt));
-  if (!result.signature.empty() && !is_short()) {
-    whole_line("  signature " + run::quoted_signature(result.signature));
+  const bool against =
+      result.verdict == run::Verdict::kFailed || result.verdict == run::Verdict::kExpectedFailure;
+  const std::string known_by = against ? signature(result.failure) : "";
+  if (!known_by.empty() && !is_short()) {
+    whole_line("  signature " + run::quoted_signature(known_by));
   }
   // Nothing that was sent explains a pass.
   const std::size_t shown =
@@ -443,7 +447,7 @@ void Console::print_reproduce(const run::CaseResult& result, const ReportContext
 void Console::print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
   std::map<std::string, std::vector<const run::CaseResult*>> rules;
   for (const run::CaseResult& entry : result.cases) {
-    if (entry.waived) rules[entry.requirement].push_back(&entry);
+    if (entry.waived) rules[entry.failure.requirement].push_back(&entry);
   }
   for (const auto& [id, cases] : rules) {
     const run::CaseResult& first = *cases.front();
@@ -453,10 +457,11 @@ void Console::print_waived(const run::SuiteResult& result, const scenario::Catal
                      paint_(kYellow, "WARNING"), paint_(kBold, id), cases.size(),
                      cases.size() == 1 ? "" : "s", cases.size() == 1 ? "s" : ""));
     if (requirement != nullptr) line("  rule      " + requirement->text);
-    line(
-        fmt::format("  first     {}, step {}: {}", first.test_case->id, first.step, first.message));
-    if (!first.expected.empty()) line("  expected  " + paint_(kGreen, first.expected));
-    if (!first.actual.empty()) line("  actual    " + paint_(kYellow, first.actual));
+    line(fmt::format("  first     {}, step {}: {}", first.test_case->id, first.failure.step,
+                     first.failure.message));
+    if (!first.failure.expected.empty())
+      line("  expected  " + paint_(kGreen, first.failure.expected));
+    if (!first.failure.actual.empty()) line("  actual    " + paint_(kYellow, first.failure.actual));
   }
 }
 

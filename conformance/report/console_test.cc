@@ -180,11 +180,10 @@ std::string ended(run::CaseResult entry, const std::vector<std::string>& complai
 }
 
 TEST(Console, TellsAnExpectedFailureInOneLineWithItsReason) {
-  const std::string text = ended({.verdict = run::Verdict::kExpectedFailure,
-                                  .requirement = "R-MUST-1",
-                                  .message = "wrong",
-                                  .signature = "R-MUST-1: wrong",
-                                  .baseline = "not yet, T-1"});
+  const std::string text =
+      ended({.verdict = run::Verdict::kExpectedFailure,
+             .failure = {.requirement = "R-MUST-1", .message = "wrong", .steady = "wrong"},
+             .baseline = "not yet, T-1"});
   EXPECT_THAT(text, HasSubstr("  x known      0.0 ms  expected failure: not yet, T-1\n"));
   EXPECT_THAT(text, Not(HasSubstr("FAILED")));
   EXPECT_THAT(text, Not(HasSubstr("signature")));
@@ -194,8 +193,9 @@ TEST(Console, TellsAnExpectedFailureInOneLineWithItsReason) {
 }
 
 TEST(Console, TellsAPassThatTheBaselineDoesNotExpect) {
-  run::CaseResult entry{
-      .verdict = run::Verdict::kFailed, .message = "it passes", .unexpected_pass = true};
+  run::CaseResult entry{.verdict = run::Verdict::kFailed,
+                        .failure = {.message = "it passes"},
+                        .unexpected_pass = true};
   entry.transcript = {{.client = "a", .summary = "connected"}};
   const std::string text = ended(std::move(entry));
   EXPECT_EQ(block(text, "UNEXPECTED PASS"),
@@ -238,7 +238,7 @@ TEST(Console, SaysWhatBecameOfACaseBeforeItRanAgain) {
   const scenario::Case test_case = case_of({.id = "slow", .steps = kGood});
   run::SuiteResult result;
   result.cases.push_back({.test_case = &test_case, .verdict = run::Verdict::kPassed});
-  result.cases[0].first_attempt = run::Attempt{.message = "no response in time"};
+  result.cases[0].first_attempt = run::Attempt{.failure = {.message = "no response in time"}};
   const Paper paper;
   Console console(paper.file(), {.verbose = true});
   console.end(result, catalogue(), context());

@@ -8,85 +8,10 @@
 
 #include <fmt/format.h>
 
-#include "codec/base16.h"
-
 namespace fencepost::report {
 namespace {
 
 using endpoint::Duration;
-
-// --- what differs from run to run ----------------------------------------------------------------
-
-constexpr std::size_t kMaxRunId = 64;   // bytes of a run id
-constexpr std::size_t kTagDigits = 8;   // of a case, behind the run id
-constexpr std::size_t kMinBase16 = 16;  // digits that may be somebody's id
-constexpr std::string_view kKeyStart = "fencepost/";
-constexpr std::string_view kClientStart = "fp-";
-constexpr std::string_view kShared = "-shared";  // run::ClientPool::next_id()
-constexpr std::string_view kCorrelation = "correlation data \"";
-
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_lower_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
-bool is_upper_hex(char c) { return is_digit(c) || (c >= 'A' && c <= 'F'); }
-
-template <typename Predicate>
-std::size_t length_while(std::string_view text, Predicate predicate) {
-  const auto end = std::find_if_not(text.begin(), text.end(), predicate);
-  return static_cast<std::size_t>(end - text.begin());
-}
-
-// A piece of text at the beginning of what is left: how long it is, and what stands for it.
-struct Piece {
-  std::size_t length = 0;
-  std::string instead;
-};
-
-// <start><run id><separator><tag><separator>, where the tag says which case it is, or which client
-// of several cases, which changes from run to run.
-std::optional<Piece> run_id(std::string_view text, std::string_view start, char separator) {
-  if (!text.starts_with(start)) return std::nullopt;
-  const std::string_view rest = text.substr(start.size());
-  const std::size_t id = rest.substr(0, kMaxRunId + 1).find(separator);
-  if (id == std::string_view::npos || id == 0) return std::nullopt;
-  const std::string_view tag = rest.substr(id + 1, kTagDigits);
-  if (length_while(tag, is_lower_hex) != kTagDigits) return std::nullopt;
-  const std::size_t before_tag = start.size() + id;
-  if (rest.substr(id + 1 + kTagDigits).starts_with(kShared)) {
-    return Piece{before_tag + 1 + kTagDigits, std::string(start) + "<run>"};
-  }
-  return Piece{before_tag, std::string(start) + "<run>"};
-}
-
-// 001767225600000:00000:StateStore, or 12 ms.
-std::optional<Piece> time(std::string_view text) {
-  const std::size_t wall = length_while(text, is_digit);
-  if (wall == 0) return std::nullopt;
-  std::string_view rest = text.substr(wall);
-  if (rest.starts_with(" ms")) return Piece{wall, "<time>"};
-  if (!rest.starts_with(':')) return std::nullopt;
-  const std::size_t counter = length_while(rest.substr(1), is_digit);
-  if (counter == 0 || !rest.substr(counter + 1).starts_with(':')) return std::nullopt;
-  rest.remove_prefix(counter + 2);
-  const std::size_t node = std::min(rest.find_first_of(" \"\\,;)"), rest.size());
-  return Piece{wall + counter + 2 + node, "<timestamp>"};
-}
-
-std::optional<Piece> correlation(std::string_view text) {
-  if (!text.starts_with(kCorrelation)) return std::nullopt;
-  std::size_t end = kCorrelation.size();
-  while (end < text.size() && text[end] != '"') end += text[end] == '\\' ? 2 : 1;
-  return Piece{std::min(end + 1, text.size()), std::string(kCorrelation) + "<any>\""};
-}
-
-std::optional<Piece> base16(std::string_view text) {
-  const std::size_t length = length_while(text, is_upper_hex);
-  if (length < kMinBase16) return std::nullopt;
-  const auto bytes = codec::base16_decode(text.substr(0, length));
-  if (!bytes) return std::nullopt;
-  const std::string plain = mask_run_specific(*bytes);
-  return Piece{length,
-               plain == *bytes ? std::string(text.substr(0, length)) : codec::base16_encode(plain)};
-}
 
 // --- verdicts ------------------------------------------------------------------------------------
 
@@ -110,17 +35,17 @@ Behaviour behaviour(const run::CaseResult& result) {
   return Behaviour::kUnknown;
 }
 
-bool same_failure(const run::CaseResult& a, const run::CaseResult& b) {
-  return a.requirement == b.requirement && a.step == b.step &&
-         mask_run_specific(a.message) == mask_run_specific(b.message) &&
-         mask_run_specific(a.actual) == mask_run_specific(b.actual);
+// What is expected depends on how the runs are judged.
+bool same_failure(const run::Failure& a, const run::Failure& b, bool judged_alike) {
+  if (a.requirement != b.requirement || a.step != b.step || a.kind != b.kind) return false;
+  return !judged_alike || a.steady == b.steady;
 }
 
 // Smaller is more important.
 std::tuple<scenario::Level, bool> rank(const CasePair& pair, const scenario::Catalogue& catalogue) {
   const bool b_fails = behaviour(*pair.b) == Behaviour::kFails;
   const run::CaseResult& failed = b_fails ? *pair.b : *pair.a;
-  const scenario::Requirement* requirement = catalogue.find(failed.requirement);
+  const scenario::Requirement* requirement = catalogue.find(failed.failure.requirement);
   const scenario::Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(pair.test_case());
   return {level, !b_fails};
@@ -190,6 +115,8 @@ class Comparer {
   explicit Comparer(const scenario::Catalogue& catalogue) : catalogue_(catalogue) {}
 
   Comparison compare(const Report& a, const Report& b) {
+    judged_alike_ =
+        a.context.profile == b.context.profile && a.context.wording == b.context.wording;
     std::map<const scenario::Case*, const run::CaseResult*> of_b;
     for (const run::CaseResult& result : b.result.cases) of_b[result.test_case] = &result;
     for (const run::CaseResult& result : a.result.cases) {
@@ -230,7 +157,8 @@ class Comparer {
     ++out_.compared;
     if (a != b) {
       out_.verdicts.push_back(pair);
-    } else if (a == Behaviour::kFails && !same_failure(*pair.a, *pair.b)) {
+    } else if (a == Behaviour::kFails &&
+               !same_failure(pair.a->failure, pair.b->failure, judged_alike_)) {
       out_.failures.push_back(pair);
     }
     add_choices(pair.test_case(), forms_of(*pair.a), forms_of(*pair.b), out_.forms);
@@ -241,6 +169,7 @@ class Comparer {
   }
 
   const scenario::Catalogue& catalogue_;
+  bool judged_alike_ = true;
   Comparison out_;
   std::vector<Duration> times_a_;
   std::vector<Duration> times_b_;
@@ -271,23 +200,6 @@ std::string_view verdict_word(const run::CaseResult& result, const scenario::Cat
   const bool warning =
       result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, strict);
   return warning ? "warning" : name(result.verdict);
-}
-
-std::string mask_run_specific(std::string_view text) {
-  std::string out;
-  bool inside = false;  // of a number: none begins there
-  while (!text.empty()) {
-    std::optional<Piece> piece = run_id(text, kKeyStart, '/');
-    if (!piece) piece = run_id(text, kClientStart, '-');
-    if (!piece) piece = correlation(text);
-    if (!piece && !inside) piece = time(text);
-    if (!piece && !inside) piece = base16(text);
-    if (!piece) piece = Piece{1, std::string(1, text.front())};
-    inside = is_upper_hex(text[piece->length - 1]);
-    out += piece->instead;
-    text.remove_prefix(piece->length);
-  }
-  return out;
 }
 
 Report selected(Report report, const run::Selection& selection,

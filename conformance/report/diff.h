@@ -74,10 +74,6 @@ struct Comparison {
 [[nodiscard]] std::string_view verdict_word(const run::CaseResult& result,
                                             const scenario::Catalogue& catalogue, bool strict);
 
-// The text with placeholders for everything that differs between two runs of one endpoint: run ids
-// in keys and client ids (also Base16 encoded), timestamps, correlation data, milliseconds.
-[[nodiscard]] std::string mask_run_specific(std::string_view text);
-
 // The report with the cases that the selection has, and no others.
 [[nodiscard]] Report selected(Report report, const run::Selection& selection,
                               const scenario::Catalogue& catalogue);

@@ -90,16 +90,17 @@ class Text {
 
   // What is known of a failure; `indent` stands before each line.
   void failure(const run::CaseResult& result, const std::string& indent) {
-    if (const scenario::Requirement* rule = subject_.catalogue.find(result.requirement)) {
+    if (const scenario::Requirement* rule = subject_.catalogue.find(result.failure.requirement)) {
       add(fmt::format("{}rule      {} ({}): {}", indent, rule->id, name(rule->level), rule->text));
     }
-    const std::string place = result.step > 0
-                                  ? fmt::format(", step {} at {}:{}", result.step,
-                                                result.position.file, result.position.line)
-                                  : "";
-    add(fmt::format("{}because   {}{}", indent, result.message, place));
-    if (!result.expected.empty()) add(indent + "expected  " + result.expected);
-    if (!result.actual.empty()) add(indent + "actual    " + result.actual);
+    const std::string place =
+        result.failure.step > 0
+            ? fmt::format(", step {} at {}:{}", result.failure.step, result.failure.position.file,
+                          result.failure.position.line)
+            : "";
+    add(fmt::format("{}because   {}{}", indent, result.failure.message, place));
+    if (!result.failure.expected.empty()) add(indent + "expected  " + result.failure.expected);
+    if (!result.failure.actual.empty()) add(indent + "actual    " + result.failure.actual);
   }
 
   void verdicts() {
@@ -196,12 +197,12 @@ ordered_json side_document(const std::string& label, const Report& report) {
 ordered_json outcome_document(const run::CaseResult& result, const Report& report,
                               const scenario::Catalogue& catalogue) {
   return {{"verdict", verdict_word(result, catalogue, report.context.strict)},
-          {"requirement", result.requirement},
-          {"step", result.step},
-          {"line", result.position.line},
-          {"message", result.message},
-          {"expected", result.expected},
-          {"actual", result.actual}};
+          {"requirement", result.failure.requirement},
+          {"step", result.failure.step},
+          {"line", result.failure.position.line},
+          {"message", result.failure.message},
+          {"expected", result.failure.expected},
+          {"actual", result.failure.actual}};
 }
 
 ordered_json pairs_document(const std::vector<CasePair>& pairs, const DiffSubject& subject) {

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "conformance/report/cause.h"
 #include "conformance/report/where.h"
 #include "conformance/run/reply_rule.h"
 
@@ -37,22 +36,22 @@ bool is_about(const CaseResult& result, const std::string& rule) {
 }
 
 bool suspects(const CaseResult& result, const std::string& rule) {
-  const auto& all = result.suspects;
+  const auto& all = result.failure.suspects;
   return std::find(all.begin(), all.end(), rule) != all.end();
 }
 
 bool speaks_for(const CaseResult& result, const std::string& rule) {
-  return result.requirement == rule || result.direct == rule;
+  return result.failure.requirement == rule || result.failure.direct == rule;
 }
 
 // Does a step of the case, or the difference itself, name the rule that the failure is charged to?
 // Otherwise it is the first that the case is about.
 bool is_named(const CaseResult& result) {
   const scenario::Case& test_case = *result.test_case;
-  const std::string& charged = result.requirement;
-  if (charged != test_case.requirements.front() || charged == result.direct) return true;
-  if (result.step == 0) return true;
-  const auto& what = test_case.steps[result.step - 1].what;
+  const std::string& charged = result.failure.requirement;
+  if (charged != test_case.requirements.front() || charged == result.failure.direct) return true;
+  if (result.failure.step == 0) return true;
+  const auto& what = test_case.steps[result.failure.step - 1].what;
   if (const auto* request = std::get_if<scenario::RequestStep>(&what)) {
     return request->expect.cites == charged;
   }
@@ -67,12 +66,13 @@ double weight(const CaseResult& result, const std::string& rule) {
   const bool about = is_about(result, rule);
   const bool shows =
       rule.starts_with("GET") &&
-      std::any_of(result.suspects.begin(), result.suspects.end(), [](const std::string& each) {
-        return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
-      });
-  double out = result.direct == rule ? (shows ? kSeenByGet : kDirect) : 0;
+      std::any_of(result.failure.suspects.begin(), result.failure.suspects.end(),
+                  [](const std::string& each) {
+                    return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
+                  });
+  double out = result.failure.direct == rule ? (shows ? kSeenByGet : kDirect) : 0;
   if (out == 0 && suspects(result, rule)) out = shows ? kSeenByGet : kSuspected;
-  if (result.requirement == rule) {
+  if (result.failure.requirement == rule) {
     if (!is_named(result)) {
       out += kFirst;
     } else {
@@ -94,8 +94,8 @@ std::size_t bytes_sent(const CaseResult& result) {
 
 // Did it fail among requests under way together? One after the other are easier to follow.
 bool is_pipelined(const CaseResult& result) {
-  return result.step > 0 && std::holds_alternative<scenario::PipelineStep>(
-                                result.test_case->steps[result.step - 1].what);
+  return result.failure.step > 0 && std::holds_alternative<scenario::PipelineStep>(
+                                        result.test_case->steps[result.failure.step - 1].what);
 }
 
 using Cases = std::vector<const CaseResult*>;
@@ -125,7 +125,7 @@ class Explainer {
       const std::string rule = best_rule(groups);
       const std::set<std::string> themes = themes_of(groups, rule);
       auto rest = std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
-        return !is_explained(group, rule) && !themes.contains(theme_of(*group.cases.front()));
+        return !is_explained(group, rule) && !themes.contains(group.cases.front()->failure.theme);
       });
       // A rule that explains no group as a whole explains the one that speaks for it most.
       if (rest == groups.end()) rest = std::prev(most_for(groups, rule));
@@ -162,7 +162,7 @@ class Explainer {
     for (const CaseResult* entry : cases) {
       // Of what may have come before no case shows anything.
       std::set<std::string> rules = rules_of(*entry);
-      for (const std::string& rule : entry->suspects) {
+      for (const std::string& rule : entry->failure.suspects) {
         if (!is_about(*entry, rule) && !speaks_for(*entry, rule)) rules.erase(rule);
       }
       for (const std::string& rule : rules) ++failed_[rule];
@@ -172,15 +172,15 @@ class Explainer {
   static std::set<std::string> rules_of(const CaseResult& entry) {
     const auto& own = entry.test_case->requirements;
     std::set<std::string> out(own.begin(), own.end());
-    out.insert(entry.requirement);
-    if (!entry.direct.empty()) out.insert(entry.direct);
-    out.insert(entry.suspects.begin(), entry.suspects.end());
+    out.insert(entry.failure.requirement);
+    if (!entry.failure.direct.empty()) out.insert(entry.failure.direct);
+    out.insert(entry.failure.suspects.begin(), entry.failure.suspects.end());
     return out;
   }
 
   static std::vector<Group> grouped(const Cases& cases) {
     std::map<std::string, Cases> found;
-    for (const CaseResult* entry : cases) found[cause_of(*entry)].push_back(entry);
+    for (const CaseResult* entry : cases) found[entry->failure.cause].push_back(entry);
     std::vector<Group> out;
     for (auto& [cause, members] : found) out.push_back({cause, std::move(members)});
     return out;
@@ -189,7 +189,7 @@ class Explainer {
   // An open point explains only what it is charged with; a rule of another catalogue nothing else.
   [[nodiscard]] bool can_be_named(const CaseResult& entry, const std::string& rule) const {
     const scenario::Requirement* found = catalogue_.find(rule);
-    if (found == nullptr) return entry.requirement == rule;
+    if (found == nullptr) return entry.failure.requirement == rule;
     return found->level != scenario::Level::kMay;
   }
 
@@ -216,7 +216,7 @@ class Explainer {
         }
       }
     }
-    std::string best = groups.front().cases.front()->requirement;
+    std::string best = groups.front().cases.front()->failure.requirement;
     double most = 0;
     for (const auto& [rule, score] : scores) {
       // What few of the failures come of is less likely than what all may come of.
@@ -235,7 +235,7 @@ class Explainer {
     for (const Group& group : groups) {
       const bool speaks = std::any_of(group.cases.begin(), group.cases.end(),
                                       [&](const auto* each) { return speaks_for(*each, rule); });
-      const std::string theme = theme_of(*group.cases.front());
+      const std::string theme = group.cases.front()->failure.theme;
       if (speaks && !theme.empty()) out.insert(theme);
     }
     return out;
@@ -287,7 +287,7 @@ class Explainer {
     const auto rank = [&](const CaseResult* entry) {
       const scenario::Case& test_case = *entry->test_case;
       return std::tuple(kind_of(*entry) == FindingKind::kWarning, !is_about(*entry, rule),
-                        !speaks_for(*entry, rule), is_pipelined(*entry), entry->step,
+                        !speaks_for(*entry, rule), is_pipelined(*entry), entry->failure.step,
                         test_case.clients.size(), bytes_sent(*entry), test_case.steps.size(),
                         std::string_view(test_case.id));
     };
@@ -327,7 +327,7 @@ std::vector<Difference> differences(const run::SuiteResult& result,
   Cases seen;
   Cases known;
   for (const CaseResult& entry : result.cases) {
-    if (entry.verdict == run::Verdict::kExpectedFailure && !entry.requirement.empty()) {
+    if (entry.verdict == run::Verdict::kExpectedFailure && !entry.failure.requirement.empty()) {
       known.push_back(&entry);
     }
     if (entry.verdict == run::Verdict::kFailed && !entry.unexpected_pass) seen.push_back(&entry);

@@ -30,7 +30,7 @@ struct Difference {
   FindingKind kind = FindingKind::kFailure;
   std::string rule_id{};  // that explains most; chosen by evidence, not by the catalogue's order
   const scenario::Requirement* rule = nullptr;  // null: the catalogue does not have it
-  // What the cases saw, the most frequent first: see cause.h.
+  // What the cases saw, the most frequent first: see run/failure.h.
   std::vector<std::string> causes{};
   // Which values of the axes of a family its cases have in common: see where.h. Often empty.
   std::string where{};

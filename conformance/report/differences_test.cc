@@ -6,7 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "conformance/report/cause.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::report {
@@ -38,14 +38,11 @@ struct SeenRun {
       run::CaseResult entry{.test_case = &cases.back(), .verdict = run::Verdict::kPassed};
       if (!seen.charged.empty()) {
         entry.verdict = run::Verdict::kFailed;
-        entry.requirement = seen.charged;
-        entry.direct = seen.direct;
-        entry.suspects = seen.suspects;
-        entry.step = 1;
-        entry.subject = seen.subject;
-        entry.message = "the reply is not the expected one";
-        entry.expected = seen.expected;
-        entry.actual = seen.actual;
+        entry.failure = test::failure(seen.charged, "the reply is not the expected one",
+                                      seen.expected, seen.actual, seen.subject);
+        entry.failure.direct = seen.direct;
+        entry.failure.suspects = seen.suspects;
+        entry.failure.step = 1;
       }
       result.cases.push_back(std::move(entry));
     }
@@ -213,79 +210,6 @@ TEST(Differences, TheOrderOfTheCasesDoesNotMatter) {
     EXPECT_EQ(forward.found()[i].rule_id, backward.found()[i].rule_id);
     EXPECT_EQ(ids(forward.found()[i]), ids(backward.found()[i]));
   }
-}
-
-run::CaseResult seen(std::string subject, std::string message, std::string expected,
-                     std::string actual) {
-  run::CaseResult out{.verdict = run::Verdict::kFailed};
-  out.subject = std::move(subject);
-  out.message = std::move(message);
-  out.expected = std::move(expected);
-  out.actual = std::move(actual);
-  return out;
-}
-
-constexpr const char* kReply = "the reply is not the expected one";
-
-TEST(Cause, LeavesOutWhatDiffersFromCaseToCase) {
-  EXPECT_EQ(cause_of(seen("SET NX", kReply, R"(-1\r\n (not applied)  or  :-1\r\n (not applied))",
-                          R"(+OK\r\n)")),
-            "SET NX: want -1 or :-1, got +OK");
-  EXPECT_EQ(cause_of(seen("GET", kReply, R"($3\r\none\r\n)", R"($5\r\nother\r\n)")),
-            "GET: want a value, got a value");
-  EXPECT_EQ(cause_of(seen("GET", kReply, R"($0\r\n\r\n)", R"($-1\r\n (no such key))")),
-            "GET: want an empty value, got no such key");
-  EXPECT_EQ(cause_of(seen("GET", "the version is not the one saved as v1", "__ts equal to 1:2:S",
-                          "__ts = 1:3:S")),
-            "GET: the version is not the one saved as *");
-  EXPECT_EQ(
-      cause_of(seen("notification of a SET", "no notification",
-                    R"(*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n for key "k")",
-                    "nothing within 5000 ms")),
-      "notification of a SET: no notification; want NOTIFY SET VALUE *, got nothing");
-}
-
-TEST(Cause, IsTheSameForAnyMessageWhereOnlyItsPropertiesAreWrong) {
-  const auto of = [](const char* subject) {
-    return cause_of(
-        seen(subject, "the message carries no version", "a user property __ts", "none"));
-  };
-  EXPECT_EQ(of("GET"), of("SET NX"));
-  EXPECT_NE(of("GET"), of("notification of a SET"));
-}
-
-TEST(Cause, OfBytesThatAreNoReplyIsWhatIsWrongWithThem) {
-  EXPECT_EQ(cause_of(seen("SET", kReply, R"(+OK\r\n)", "+OK (no line end at byte 3)")),
-            "no reply: no line end at byte #");
-}
-
-TEST(Cause, KnowsNothingOfWhatABaselineAdds) {
-  run::CaseResult known = seen("GET", kReply, R"(+OK\r\n)", R"(:1\r\n)");
-  const std::string before = cause_of(known);
-  known.message += "; this is not the failure that known.yaml:3 knows: ...";
-  EXPECT_EQ(cause_of(known), before);
-  known.unexpected_pass = true;
-  EXPECT_EQ(cause_of(known), "");
-}
-
-TEST(Theme, IsAnErrorThatIsGivenOrNot) {
-  const std::string lower = R"(-ERR lower\r\n)";
-  EXPECT_EQ(theme_of(seen("SET with __ft", kReply, lower, R"(+OK\r\n)")),
-            theme_of(seen("DEL with __ft", kReply, lower, R"(:1\r\n)")));
-  EXPECT_EQ(theme_of(seen("SET", kReply, R"(+OK\r\n)", lower)), "given: -ERR lower");
-  EXPECT_EQ(theme_of(seen("SET NX PX with __ft", kReply, R"(:-1\r\n)", R"(+OK\r\n)")),
-            theme_of(seen("SET NX", kReply, R"(:-1\r\n  or  -ERR full\r\n)", R"(+OK\r\n)")));
-  EXPECT_EQ(theme_of(seen("GET", "the version is not the one saved as v", "a", "b")), "");
-  EXPECT_EQ(theme_of(seen("GET", "no response", "x", "nothing within 5 ms")), "no response");
-  EXPECT_EQ(theme_of(seen("GET", "neither this request nor the next one was answered", "x", "y")),
-            "no response");
-}
-
-TEST(Cause, IsOneLineOfPrintableAscii) {
-  const std::string cause =
-      cause_of(seen("GET", "what \x80\n is this", std::string(1000, 'x'), "\xff\"y\"z"));
-  EXPECT_LT(cause.size(), 400U);
-  for (const char c : cause) EXPECT_TRUE(c >= ' ' && c < 0x7f) << cause;
 }
 
 }  // namespace

@@ -28,20 +28,10 @@ constexpr std::size_t kShortDigest = 16;
 // Earlier versions wrote evidence of other commands, too.
 constexpr const char* kOurs = "certify";
 
-struct FileName {
-  const char* kind;
-  std::string ReportFiles::*path;
-};
-constexpr FileName kFileNames[] = {{"json", &ReportFiles::json},
-                                   {"junit", &ReportFiles::junit},
-                                   {"html", &ReportFiles::html},
-                                   {"sarif", &ReportFiles::sarif},
-                                   {"badge", &ReportFiles::badge}};
-
 ordered_json call_json(const Call& call, const std::string& cases) {
   ordered_json files = ordered_json::object();
-  for (const FileName& each : kFileNames) {
-    if (!(call.files.*each.path).empty()) files[each.kind] = call.files.*each.path;
+  for (const ReportKind& kind : report_kinds()) {
+    if (const std::string& path = call.files.of(kind.name); !path.empty()) files[kind.name] = path;
   }
   return {{"cases", cases},
           {"url", call.url},
@@ -51,7 +41,6 @@ ordered_json call_json(const Call& call, const std::string& cases) {
           {"baseline", call.baseline},
           {"shuffled", call.shuffled},
           {"timeout_scale", call.timeout_scale},
-          {"strict_junit", call.files.strict_junit},
           {"reports", std::move(files)}};
 }
 
@@ -70,9 +59,10 @@ Call call_of(const JsonMembers& record) {
     record.wrong("timeout_scale",
                  fmt::format("a number greater than 0, at most {}", run::kMaxTimeoutScale));
   }
-  out.files.strict_junit = record.flag("strict_junit");
   const JsonMembers files = record.object("reports");
-  for (const FileName& each : kFileNames) out.files.*each.path = files.text_if_there(each.kind);
+  for (const ReportKind& kind : report_kinds()) {
+    out.files.set(kind.name, files.text_if_there(kind.name));
+  }
   return out;
 }
 
@@ -290,8 +280,9 @@ std::vector<std::string> no_longer_judged(const std::map<std::string, std::strin
 
 std::string verdict_text(const run::CaseResult& result) {
   std::string text(name(result.verdict));
-  const bool blames = result.verdict != run::Verdict::kPassed && !result.requirement.empty();
-  return blames ? text + " " + result.requirement : text;
+  const bool blames =
+      result.verdict != run::Verdict::kPassed && !result.failure.requirement.empty();
+  return blames ? text + " " + result.failure.requirement : text;
 }
 
 std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result) {

@@ -326,8 +326,9 @@ TEST(EvidenceHead, TellsWhichRequirementsHaveChanged) {
 
 TEST(EvidenceHead, VerdictsNameWhatIsBlamed) {
   EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed}), "passed");
-  EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed, .requirement = "R"}), "passed");
-  EXPECT_EQ(verdict_text({.verdict = Verdict::kFailed, .requirement = "R"}), "failed R");
+  EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed, .failure = {.requirement = "R"}}), "passed");
+  EXPECT_EQ(verdict_text({.verdict = Verdict::kFailed, .failure = {.requirement = "R"}}),
+            "failed R");
   EXPECT_EQ(verdict_text({.verdict = Verdict::kSkipped}), "skipped");
 }
 
@@ -384,7 +385,7 @@ TEST(EvidenceHead, OfARunThatWasKilledTheLastVerdictsCount) {
   const auto line = [&](std::size_t index, Verdict verdict) {
     return case_json({.test_case = &library.cases[index],
                       .verdict = verdict,
-                      .requirement = verdict == Verdict::kPassed ? "" : "R-MUST-1"},
+                      .failure = {.requirement = verdict == Verdict::kPassed ? "" : "R-MUST-1"}},
                      false, true);
   };
   const Head head{.context = sample_context(), .call = {}};

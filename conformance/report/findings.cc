@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "conformance/report/cause.h"
 #include "conformance/run/capability.h"
 #include "conformance/run/request_builder.h"
 
@@ -51,13 +50,13 @@ std::optional<Finding> finding_of(const run::CaseResult& result,
                                   const scenario::Catalogue& catalogue, bool strict) {
   const auto kind = kind_of(result, catalogue, strict);
   if (!kind) return std::nullopt;
-  Finding out{.kind = *kind, .result = &result, .rule_id = result.requirement};
+  Finding out{.kind = *kind, .result = &result, .rule_id = result.failure.requirement};
   if (out.rule_id.empty() && !result.test_case->requirements.empty()) {
     out.rule_id = result.test_case->requirements.front();
   }
   out.rule = catalogue.find(out.rule_id);
   // As is_warning() sees it: the rule that the case blames, and only that.
-  const scenario::Requirement* blamed = catalogue.find(result.requirement);
+  const scenario::Requirement* blamed = catalogue.find(result.failure.requirement);
   out.level = blamed != nullptr ? blamed->level : catalogue.level_of(*result.test_case);
   return out;
 }
@@ -80,9 +79,9 @@ std::vector<Finding> findings(const run::SuiteResult& result, const scenario::Ca
 std::string headline(const Finding& finding) {
   const run::CaseResult& result = *finding.result;
   if (finding.difference) {
-    if (std::string cause = cause_of(result); !cause.empty()) return cause;
+    if (std::string cause = result.failure.cause; !cause.empty()) return cause;
   }
-  if (!result.message.empty()) return result.message;
+  if (!result.failure.message.empty()) return result.failure.message;
   switch (finding.kind) {
     case FindingKind::kUnexpectedPass:
       return "the case passes, and the baseline says that it fails";
@@ -101,7 +100,7 @@ SkippedCases skipped_cases(const run::SuiteResult& result) {
   std::map<std::string_view, std::size_t> missing;
   for (const run::CaseResult& entry : result.cases) {
     if (entry.verdict != run::Verdict::kSkipped) continue;
-    const std::string_view reason = entry.message;
+    const std::string_view reason = entry.failure.message;
     const std::string_view name = reason.substr(0, reason.find(':'));
     const auto known = run::all_capabilities();
     const bool capability = std::any_of(
@@ -139,12 +138,12 @@ std::string evidence(const run::CaseResult& result, const std::string& rule_id,
     text += fmt::format("{}: {}{}\n", requirement->id, requirement->text,
                         open ? " The answer is outside the allowed ones." : "");
   }
-  if (result.step > 0) {
-    text +=
-        fmt::format("step {} at {}:{}\n", result.step, result.position.file, result.position.line);
+  if (result.failure.step > 0) {
+    text += fmt::format("step {} at {}:{}\n", result.failure.step, result.failure.position.file,
+                        result.failure.position.line);
   }
-  if (!result.expected.empty()) text += "expected: " + result.expected + "\n";
-  if (!result.actual.empty()) text += "actual:   " + result.actual + "\n";
+  if (!result.failure.expected.empty()) text += "expected: " + result.failure.expected + "\n";
+  if (!result.failure.actual.empty()) text += "actual:   " + result.failure.actual + "\n";
   if (!result.baseline.empty()) text += "baseline: " + result.baseline + "\n";
   if (const std::string alone = alone_text(result); !alone.empty()) {
     text += "alone:    " + alone + "\n";

@@ -92,7 +92,8 @@ Annotation annotation_of(const Finding& finding, const scenario::Catalogue& cata
   out.error = finding.kind == FindingKind::kFailure || finding.kind == FindingKind::kUnexpectedPass;
   out.rank = 1 + static_cast<int>(finding.level);
   if (finding.kind == FindingKind::kInconclusive) out.rank += 3;
-  out.position = result.position.line > 0 ? result.position : result.test_case->position;
+  out.position =
+      result.failure.position.line > 0 ? result.failure.position : result.test_case->position;
   out.title = fmt::format("{} {}: {}", rfc2119_keyword(finding.level), finding.rule_id,
                           result.test_case->id);
   out.message = headline(finding) + "\n" + evidence(result, finding.rule_id, catalogue, context);
@@ -222,7 +223,7 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
 std::string row_of(const Finding& finding) {
   const run::CaseResult& result = *finding.result;
   const scenario::Position& at =
-      result.position.line > 0 ? result.position : result.test_case->position;
+      result.failure.position.line > 0 ? result.failure.position : result.test_case->position;
   std::string what = cell(headline(finding));
   if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
   std::string cases = code(result.test_case->id);
@@ -230,8 +231,8 @@ std::string row_of(const Finding& finding) {
     cases += "<br>" + cell(others_of(*finding.difference, kMaxGithubIds));
   }
   return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", cases, rfc2119_keyword(finding.level),
-                     cell(finding.rule_id), what, code(result.expected), code(result.actual),
-                     cell(fmt::format("{}:{}", at.file, at.line)));
+                     cell(finding.rule_id), what, code(result.failure.expected),
+                     code(result.failure.actual), cell(fmt::format("{}:{}", at.file, at.line)));
 }
 
 struct SummaryPart {

@@ -86,7 +86,7 @@ TEST(Annotations, StandAtTheFailedStepWithEverythingEscaped) {
                .verdict = run::Verdict::kFailed,
                .message = "50% wrong,\r\n::error::x",
                .actual = "b"}});
-  run.result.cases[0].position.file = "my,cases:50%.yaml";
+  run.result.cases[0].failure.position.file = "my,cases:50%.yaml";
   EXPECT_THAT(
       annotations(run),
       ElementsAre(
@@ -156,7 +156,7 @@ TEST(Annotations, AreNoMoreThanGitHubShows) {
 
 TEST(Annotations, NameFilesByTheirPlaceInTheRepository) {
   Sample run = failures(1);
-  run.result.cases[0].position.file = "/home/w/repo/cases/a.yaml";
+  run.result.cases[0].failure.position.file = "/home/w/repo/cases/a.yaml";
   EXPECT_THAT(annotations(run, on({{"GITHUB_WORKSPACE", "/home/w/repo"}}))[0],
               StartsWith("::error file=cases/a.yaml,"));
   EXPECT_THAT(annotations(run, on({{"GITHUB_WORKSPACE", "/home/w/re"}}))[0],

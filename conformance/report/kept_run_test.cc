@@ -24,15 +24,19 @@ using testing::SizeIs;
 run::CaseResult full_result(const scenario::Case& test_case) {
   run::CaseResult out{.test_case = &test_case,
                       .verdict = Verdict::kInconclusive,
-                      .requirement = "R-MUST-1",
-                      .direct = "R-MUST-2",
-                      .suspects = {"R-A", "R-B"},
-                      .subject = "SET",
-                      .message = "m",
-                      .expected = "e",
-                      .actual = "a \\xff",
-                      .step = 1,
-                      .position = test_case.steps[0].position,
+                      .failure = {.requirement = "R-MUST-1",
+                                  .direct = "R-MUST-2",
+                                  .suspects = {"R-A", "R-B"},
+                                  .subject = "SET",
+                                  .kind = judge::Mismatch::kStatus,
+                                  .message = "m",
+                                  .expected = "e",
+                                  .actual = "a \\xff",
+                                  .steady = "m | want e",
+                                  .cause = "SET: m",
+                                  .theme = "t",
+                                  .step = 1,
+                                  .position = test_case.steps[0].position},
                       .duration = 1'234'567us};
   out.transcript.push_back({.time = 3us,
                             .client = "c",
@@ -44,7 +48,8 @@ run::CaseResult full_result(const scenario::Case& test_case) {
   out.forms = {{codec::Divergence::kSetNotApplied, codec::DialectId::kDeployed},
                {codec::Divergence::kSetNotApplied, codec::DialectId::kDocumented}};
   out.open_points = {{"R-OPEN-1", "one"}, {"R-OPEN-1", "other"}};
-  out.first_attempt = run::Attempt{.message = "first", .expected = "x", .actual = "y", .step = 1};
+  out.first_attempt =
+      run::Attempt{.failure = {.message = "first", .expected = "x", .actual = "y", .step = 1}};
   out.deviations.push_back({.requirement = "R-D",
                             .direct = "d",
                             .suspects = {"s"},
@@ -130,7 +135,7 @@ TEST_F(KeptRunTest, HasWhatARunHasFound) {
 }
 
 TEST_F(KeptRunTest, HasHowTheSuiteWasCalled) {
-  call_.files.html = "r.html";
+  call_.files.set("html", "r.html");
   const auto read = read_kept_run(file().source());
   ASSERT_TRUE(read) << read.error();
   const Head& run = read->head.run;
@@ -138,7 +143,7 @@ TEST_F(KeptRunTest, HasHowTheSuiteWasCalled) {
   EXPECT_EQ(run.call.scenarios, "mine");
   EXPECT_EQ(run.call.timeout_scale, 2.5);
   EXPECT_TRUE(run.call.shuffled);
-  EXPECT_EQ(run.call.files.html, "r.html");
+  EXPECT_EQ(run.call.files.of("html"), "r.html");
   EXPECT_EQ(run.context.seed, 7U);
 }
 

@@ -222,8 +222,9 @@ class Merger {
     const std::size_t shard = shard_of(test_case, reports_.front()->context.selection);
     merged_.result.cases.push_back(
         {.test_case = &test_case,
-         .message = shard_name(shard) + (has_report(shard) ? " has no result" : " is missing"),
-         .position = test_case.position});
+         .failure = {
+             .message = shard_name(shard) + (has_report(shard) ? " has no result" : " is missing"),
+             .position = test_case.position}});
     ++missing_[shard];
   }
 

@@ -143,7 +143,8 @@ TEST(Merge, FindsFormsThatAreMixedBetweenTheShards) {
   for (const Report& report : shards) EXPECT_NE(observed_dialect(report.result), "mixed");
   const Report report = merged(shards, library);
   EXPECT_EQ(observed_dialect(report.result), "mixed");
-  EXPECT_EQ(report.result.cases[0].message, "the endpoint mixes both forms of set-not-applied");
+  EXPECT_EQ(report.result.cases[0].failure.message,
+            "the endpoint mixes both forms of set-not-applied");
 }
 
 // Each shard has blamed a case of its own; together they have one too many.
@@ -162,7 +163,7 @@ TEST(Merge, BlamesOneCaseForMixedForms) {
   const Report report = merged(halves, library);
   std::size_t witnesses = 0;
   for (const run::CaseResult& entry : report.result.cases) {
-    witnesses += entry.requirement == "RESP-INVALID-1" ? 1U : 0U;
+    witnesses += entry.failure.requirement == "RESP-INVALID-1" ? 1U : 0U;
   }
   EXPECT_EQ(witnesses, 1U);
 }
@@ -183,7 +184,7 @@ TEST(Merge, NamesMissingShards) {
     EXPECT_EQ(entry.verdict == run::Verdict::kNotRun, shard % 2 == 0);
     if (entry.verdict != run::Verdict::kNotRun) continue;
     ++missing;
-    EXPECT_EQ(entry.message, fmt::format("shard {} of 4 is missing", shard));
+    EXPECT_EQ(entry.failure.message, fmt::format("shard {} of 4 is missing", shard));
   }
   EXPECT_EQ(report.result.summary.not_run, missing);
   EXPECT_THAT(report.context.stopped_because,

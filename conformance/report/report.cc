@@ -19,7 +19,7 @@ std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue
 }
 
 std::string attempt_text(const run::Attempt& attempt) {
-  return fmt::format("{}: {}", name(attempt.verdict), attempt.message);
+  return fmt::format("{}: {}", name(attempt.verdict), attempt.failure.message);
 }
 
 std::string reproduce_selection(const ReportContext& context, const run::CaseResult& result) {

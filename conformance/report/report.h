@@ -103,9 +103,6 @@ struct ReportContext {
 [[nodiscard]] std::string to_junit(const run::SuiteResult& result,
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
-// What to_junit() has made, for readers that validate: as docs/junit-strict.xsd says. It has no
-// file, line and properties of a test; packets and warnings stand at the end of a suite.
-[[nodiscard]] std::string strict_junit(const std::string& junit);
 // One page that is complete in itself, for people.
 [[nodiscard]] std::string to_html(const run::SuiteResult& result,
                                   const scenario::Catalogue& catalogue,

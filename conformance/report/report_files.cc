@@ -20,15 +20,14 @@
 namespace fencepost::report {
 namespace {
 
-// Every kind of report: its place among the files, and what makes it.
-struct Kind {
-  std::string ReportFiles::*path;
-  std::string (*render)(const run::SuiteResult&, const scenario::Catalogue&, const ReportContext&);
-};
 constexpr std::array kKinds = {
-    Kind{&ReportFiles::json, to_json},   Kind{&ReportFiles::junit, to_junit},
-    Kind{&ReportFiles::html, to_html},   Kind{&ReportFiles::sarif, to_sarif},
-    Kind{&ReportFiles::badge, to_badge},
+    ReportKind{"json", "Write a JSON report to this file (schema: docs/report.schema.json)",
+               to_json},
+    ReportKind{"junit", "Write a JUnit XML report to this file", to_junit},
+    ReportKind{"html", "Write an HTML report to this file: one page, complete in itself", to_html},
+    ReportKind{"sarif", "Write a SARIF 2.1.0 report, for code scanning, to this file", to_sarif},
+    ReportKind{"badge", "Write what a shields endpoint badge needs, as JSON, to this file",
+               to_badge},
 };
 
 constexpr std::string_view kStandardOutput = "-";
@@ -51,6 +50,38 @@ std::string cannot_write(const std::string& path) {
 
 }  // namespace
 
+std::span<const ReportKind> report_kinds() { return kKinds; }
+
+void ReportFiles::set(std::string_view kind, std::string path) {
+  for (auto& [name, place] : places_) {
+    if (name != kind) continue;
+    place = std::move(path);
+    return;
+  }
+  places_.emplace_back(kind, std::move(path));
+}
+
+const std::string& ReportFiles::of(std::string_view kind) const {
+  static const std::string kNowhere;
+  for (const auto& [name, place] : places_) {
+    if (name == kind) return place;
+  }
+  return kNowhere;
+}
+
+std::vector<std::string> ReportFiles::paths() const {
+  std::vector<std::string> out;
+  for (const auto& [name, place] : places_) {
+    if (!place.empty()) out.push_back(place);
+  }
+  return out;
+}
+
+bool ReportFiles::piped() const {
+  const std::vector<std::string> all = paths();
+  return std::find(all.begin(), all.end(), kStandardOutput) != all.end();
+}
+
 void keep_standard_output_for_a_report() {
   std::fflush(stdout);
   const int kept = dup(STDOUT_FILENO);
@@ -66,14 +97,12 @@ Result<void, std::string> check_writable(const std::string& path) {
 }
 
 Result<void, std::string> check_writable(const ReportFiles& files) {
-  const auto on_output = std::count_if(kKinds.begin(), kKinds.end(), [&](const Kind& kind) {
-    return files.*kind.path == kStandardOutput;
-  });
-  if (on_output > 1) return fail(std::string("only one report can go to standard output, -"));
+  const std::vector<std::string> paths = files.paths();
+  if (std::count(paths.begin(), paths.end(), kStandardOutput) > 1) {
+    return fail(std::string("only one report can go to standard output, -"));
+  }
   std::set<std::string_view> named;
-  for (const Kind& kind : kKinds) {
-    const std::string& path = files.*kind.path;
-    if (path.empty()) continue;
+  for (const std::string& path : paths) {
     if (!named.insert(path).second) {
       return fail(path + " is named for two reports, of which the second would replace the first");
     }
@@ -93,28 +122,28 @@ Result<void, std::string> write_file(const std::string& path, const std::string&
   return fail(cannot_write(path));
 }
 
-namespace {
-
-std::string rendered(const Kind& kind, const ReportFiles& files, const run::SuiteResult& result,
-                     const scenario::Catalogue& catalogue, const ReportContext& context) {
-  std::string text = kind.render(result, catalogue, context);
-  return kind.path == &ReportFiles::junit && files.strict_junit ? strict_junit(text) : text;
-}
-
-}  // namespace
-
-Result<void, std::string> write_reports(const ReportFiles& files, const run::SuiteResult& result,
-                                        const scenario::Catalogue& catalogue,
-                                        const ReportContext& context) {
+Result<void, std::string> write_reports(const ReportFiles& files,
+                                        const std::vector<Renderer>& renderers) {
   std::string errors;
-  for (const Kind& kind : kKinds) {
-    const std::string& path = files.*kind.path;
+  for (const auto& [kind, render] : renderers) {
+    const std::string& path = files.of(kind);
     if (path.empty()) continue;
-    const auto written = write_file(path, rendered(kind, files, result, catalogue, context));
+    const auto written =
+        render().and_then([&](const std::string& text) { return write_file(path, text); });
     if (!written) errors += (errors.empty() ? "" : "\n") + written.error();
   }
   if (!errors.empty()) return fail(std::move(errors));
   return {};
+}
+
+Result<void, std::string> write_reports(const ReportFiles& files, const run::SuiteResult& result,
+                                        const scenario::Catalogue& catalogue,
+                                        const ReportContext& context) {
+  std::vector<Renderer> renderers;
+  for (const ReportKind& kind : kKinds) {
+    renderers.push_back({kind.name, [&] { return kind.render(result, catalogue, context); }});
+  }
+  return write_reports(files, renderers);
 }
 
 }  // namespace fencepost::report

@@ -57,18 +57,11 @@ std::string link(const std::string& id) {
 
 // --- the verdict in words ----------------------------------------------------------------------
 
-struct Headline {
-  std::string_view kind;  // for colours
-  std::string_view sign;
-  std::string title;
-  std::string sentence;
-};
-
 std::size_t cases_run(const run::SuiteResult& result) {
   return result.cases.size() - result.summary.skipped - result.summary.not_run;
 }
 
-Headline conformant(const run::SuiteResult& result) {
+page::Masthead conformant(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
   std::vector<std::string> but;
   if (summary.warnings > 0) but.push_back(plural(summary.warnings, "warning"));
@@ -83,8 +76,8 @@ Headline conformant(const run::SuiteResult& result) {
           sentence + "Every other case that ran passed."};
 }
 
-Headline failed(const run::SuiteResult& result, const ReportContext& context,
-                const scenario::Catalogue& catalogue) {
+page::Masthead failed(const run::SuiteResult& result, const ReportContext& context,
+                      const scenario::Catalogue& catalogue) {
   std::size_t failures = 0;
   std::size_t unexpected_passes = 0;
   for (const run::CaseResult& entry : result.cases) {
@@ -123,7 +116,7 @@ Headline failed(const run::SuiteResult& result, const ReportContext& context,
   return {"failed", "✗", "NOT conformant", sentence};
 }
 
-Headline inconclusive(const run::SuiteResult& result) {
+page::Masthead inconclusive(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
   std::vector<std::string> open;
   if (summary.inconclusive > 0) {
@@ -136,14 +129,14 @@ Headline inconclusive(const run::SuiteResult& result) {
   return {"open", "?", "Inconclusive", "No case failed, but " + listed(open) + "."};
 }
 
-Headline ended_early(const run::SuiteResult& result, std::string title, std::string why) {
+page::Masthead ended_early(const run::SuiteResult& result, std::string title, std::string why) {
   return {"open", "!", std::move(title),
           fmt::format("{} No verdict: {} of {} not run.", why, result.summary.not_run,
                       plural(result.cases.size(), "case"))};
 }
 
-Headline headline(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
-                  const ReportContext& context) {
+page::Masthead headline(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                        const ReportContext& context) {
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (const std::string part = part_text(result, context); !part.empty()) {
@@ -317,7 +310,7 @@ std::string static_list(const run::SuiteResult& result, const scenario::Catalogu
     if (entry.verdict != run::Verdict::kLost) continue;
     out += fmt::format("<li><b>lost</b> <code>{}</code> {}: {}</li>\n",
                        page::html(entry.test_case->id), page::html(entry.test_case->title),
-                       page::html(entry.message));
+                       page::html(entry.failure.message));
   }
   for (const Finding& finding : findings(result, catalogue, strict)) {
     const run::CaseResult& entry = *finding.result;
@@ -331,9 +324,9 @@ std::string static_list(const run::SuiteResult& result, const scenario::Catalogu
       out += fmt::format(". Rule {} ({}): {}", page::html(finding.rule->id),
                          name(finding.rule->level), page::html(finding.rule->text));
     }
-    if (!entry.expected.empty() || !entry.actual.empty()) {
+    if (!entry.failure.expected.empty() || !entry.failure.actual.empty()) {
       out += fmt::format(" Expected <code>{}</code>, actual <code>{}</code>.",
-                         page::html(entry.expected), page::html(entry.actual));
+                         page::html(entry.failure.expected), page::html(entry.failure.actual));
     }
     out += "</li>\n";
   }
@@ -446,20 +439,15 @@ std::string page_data(const run::SuiteResult& result, const scenario::Catalogue&
 
 std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                     const ReportContext& context) {
-  const std::string style = page::joined_files(page::report_page_files(), ".css");
-  const std::string script = page::joined_files(page::report_page_files(), ".js");
-  const Headline head = headline(result, catalogue, context);
+  const page::Masthead head = headline(result, catalogue, context);
   const run::Summary& summary = result.summary;
-  return page::fill_page(
-      page::joined_files(page::report_page_files(), ".html"),
-      {{"policy", page::html(page::page_policy(style, script))},
-       {"style", style},
-       {"script", script},
-       {"data", page_data(result, catalogue, context)},
-       {"kind", std::string(head.kind)},
-       {"sign", std::string(head.sign)},
-       {"title", page::html(head.title)},
-       {"sentence", page::html(head.sentence)},
+  return page::verdict_page(
+      page::report_page_files(), head,
+      {.product = "state store conformance report",
+       .main = "results",
+       .document = head.title + ": " + context.endpoint,
+       .version = suite_version()},
+      {{"data", page_data(result, catalogue, context)},
        {"alerts", alerts(result, context)},
        {"counts", counts(summary)},
        {"selection", selection_fact(result, context)},

@@ -10,6 +10,7 @@
 
 #include "conformance/page/report_page.h"
 #include "conformance/report/report.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::report {
@@ -46,11 +47,11 @@ struct Sample {
                                .requirements = requirement,
                                .steps = "- get: k\n  expect: missing\n"}));
       run::CaseResult entry{.test_case = &cases.back(), .verdict = verdict};
-      entry.position = cases.back().position;
+      entry.failure.position = cases.back().position;
       if (verdict == run::Verdict::kFailed || verdict == run::Verdict::kInconclusive ||
           verdict == run::Verdict::kExpectedFailure) {
-        entry.requirement = requirement;
-        entry.step = 1;
+        entry.failure.requirement = requirement;
+        entry.failure.step = 1;
       }
       result.cases.push_back(std::move(entry));
     }
@@ -97,7 +98,8 @@ std::string hostile_page() {
   run.cases[0].title = kEvilText;
   run.cases[0].source = kEvilText;
   run::CaseResult& entry = run.result.cases[0];
-  entry.message = entry.expected = entry.actual = entry.baseline = kEvilText;
+  entry.failure.message = entry.failure.expected = entry.failure.actual = entry.baseline =
+      kEvilText;
   codec::Message message;
   message.topic = message.payload = kEvilText;
   message.user_properties = {{kEvilText, kEvilText}};
@@ -298,9 +300,7 @@ TEST(HtmlReport, SaysWhichPartOfTheCasesItIsAbout) {
 
 TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
   Sample run({run::Verdict::kPassed, run::Verdict::kFailed, run::Verdict::kSkipped});
-  run.result.cases[1].message = "wrong";
-  run.result.cases[1].expected = "a<b";
-  run.result.cases[1].actual = "c";
+  run.result.cases[1].failure = test::failure("R-MUST-1", "wrong", "a<b", "c");
   const std::string text = between(run.page(), "<noscript>", "</noscript>");
   EXPECT_THAT(
       text,

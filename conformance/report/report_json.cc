@@ -48,15 +48,6 @@ ordered_json axes(const scenario::Case& test_case) {
   return out;
 }
 
-ordered_json to_json(const run::Attempt& attempt) {
-  return {{"verdict", name(attempt.verdict)},
-          {"message", attempt.message},
-          {"expected", attempt.expected},
-          {"actual", attempt.actual},
-          {"step", attempt.step},
-          {"duration_ms", in_milliseconds(attempt.duration)}};
-}
-
 ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context) {
   const scenario::Case& test_case = *result.test_case;
@@ -75,24 +66,18 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
       result.verdict == run::Verdict::kFailed && is_warning(result, catalogue, context.strict);
   out["verdict"] = warning ? "warning" : name(result.verdict);
   out["duration_ms"] = in_milliseconds(result.duration);
-  out["message"] = result.message;
+  out["message"] = result.failure.message;
   out["file"] = test_case.position.file;
   out["line"] = test_case.position.line;
-  if (result.verdict != run::Verdict::kPassed && !result.requirement.empty()) {
-    ordered_json failure;
-    failure["requirement"] = result.requirement;
-    if (result.waived) failure["binds"] = false;
-    if (!result.direct.empty()) failure["direct"] = result.direct;
-    if (!result.suspects.empty()) failure["suspects"] = result.suspects;
-    if (!result.subject.empty()) failure["subject"] = result.subject;
-    failure["step"] = result.step;
-    failure["line"] = result.position.line;
-    failure["expected"] = result.expected;
-    failure["actual"] = result.actual;
-    if (!result.signature.empty()) failure["signature"] = result.signature;
-    out["failure"] = std::move(failure);
+  if (result.verdict != run::Verdict::kPassed && !result.failure.requirement.empty()) {
+    out["failure"] = failure_json(result.failure);
+    // By which nobody knows it again.
+    if (result.verdict == run::Verdict::kInconclusive) {
+      for (const char* known_by : {"signature", "cause", "theme"}) out["failure"].erase(known_by);
+    }
+    if (result.waived) out["failure"]["binds"] = false;
   }
-  if (result.first_attempt) out["first_attempt"] = to_json(*result.first_attempt);
+  if (result.first_attempt) out["first_attempt"] = attempt_json(*result.first_attempt);
   if (result.alone) {
     out["alone"] = {
         {"verdict", name(result.alone->fails ? run::Verdict::kFailed : run::Verdict::kPassed)}};

@@ -29,11 +29,6 @@ constexpr std::size_t kMaxShownValue = 200;  // bytes of what is wrong, in a mes
 constexpr const char* kWhatIsAReport =
     "name a file that `fencepost certify --json FILE` has written";
 
-constexpr std::array kVerdicts = {run::Verdict::kPassed,       run::Verdict::kFailed,
-                                  run::Verdict::kInconclusive, run::Verdict::kExpectedFailure,
-                                  run::Verdict::kSkipped,      run::Verdict::kLost,
-                                  run::Verdict::kNotRun};
-
 constexpr std::array kEnvironment = {"system", "libraries", "job"};
 
 // --- cases ---------------------------------------------------------------------------------------
@@ -42,32 +37,9 @@ run::Verdict read_verdict(const JsonMembers& entry) {
   const std::string word = entry.text("verdict");
   if (word == "warning")
     return run::Verdict::kFailed;  // that it is one follows from its requirement
-  const auto found = std::find_if(kVerdicts.begin(), kVerdicts.end(),
-                                  [&](run::Verdict verdict) { return name(verdict) == word; });
-  if (found != kVerdicts.end()) return *found;
-  std::vector<std::string_view> known = {"warning"};
-  for (const run::Verdict verdict : kVerdicts) known.push_back(name(verdict));
-  entry.wrong("verdict", fmt::format("one of {}", fmt::join(known, ", ")));
-  return run::Verdict::kNotRun;
-}
-
-void read_failure(const JsonMembers& failure, run::CaseResult& out) {
-  out.requirement = failure.text("requirement");
-  out.waived = failure.has("binds") && !failure.flag("binds");
-  out.direct = failure.text_if_there("direct");
-  if (failure.has("suspects")) out.suspects = failure.texts("suspects");
-  out.subject = failure.text_if_there("subject");
-  out.expected = failure.text("expected");
-  out.actual = failure.text("actual");
-  out.signature = failure.text_if_there("signature");
-  out.step = failure.integer<std::size_t>("step");
-  // A report of another version of the suite may name a step that the case no longer has.
-  const std::size_t steps = out.test_case->steps.size();
-  if (out.step > steps) {
-    failure.complain("step", fmt::format("is {}, and the case has {} steps", out.step, steps));
-    return;
-  }
-  if (out.step > 0) out.position = out.test_case->steps[out.step - 1].position;
+  const auto verdict = verdict_named(word);
+  if (!verdict) entry.wrong("verdict", "one of warning, " + all_verdicts());
+  return verdict.value_or(run::Verdict::kNotRun);
 }
 
 void read_forms(const JsonMembers& entry, run::CaseResult& out) {
@@ -85,24 +57,20 @@ void read_forms(const JsonMembers& entry, run::CaseResult& out) {
                   });
 }
 
-run::Attempt read_attempt(const JsonMembers& entry) {
-  return {.verdict = read_verdict(entry),
-          .message = entry.text("message"),
-          .expected = entry.text("expected"),
-          .actual = entry.text("actual"),
-          .step = entry.integer<std::size_t>("step"),
-          .duration = entry.duration("duration_ms")};
-}
-
 run::CaseResult read_case(const JsonMembers& entry, const scenario::Case& test_case) {
   run::CaseResult out;
   out.test_case = &test_case;
-  out.position = test_case.position;
   out.verdict = read_verdict(entry);
   out.duration = entry.duration("duration_ms");
-  out.message = entry.text("message");
-  if (entry.has("failure")) read_failure(entry.object("failure"), out);
-  if (entry.has("first_attempt")) out.first_attempt = read_attempt(entry.object("first_attempt"));
+  out.failure = {.message = entry.text("message"), .position = test_case.position};
+  if (entry.has("failure")) {
+    const JsonMembers failure = entry.object("failure");
+    out.failure = failure_of(failure, test_case);
+    out.waived = failure.has("binds") && !failure.flag("binds");
+  }
+  if (entry.has("first_attempt")) {
+    out.first_attempt = attempt_of(entry.object("first_attempt"));
+  }
   if (entry.has("alone")) {
     const JsonMembers alone = entry.object("alone");
     out.alone = run::Alone{.fails = read_verdict(alone) == run::Verdict::kFailed,

@@ -172,11 +172,11 @@ TEST(ReportRead, KnowsEveryVerdict) {
   EXPECT_EQ(report.result.forms, sample.result.forms);
   const run::CaseResult& bad = report.result.cases[2];
   EXPECT_EQ(bad.test_case, &sample.library.cases[2]);
-  EXPECT_EQ(bad.step, 2U);
-  EXPECT_EQ(bad.position.line, bad.test_case->steps[1].position.line);
-  EXPECT_EQ(bad.requirement, "R-MUST-2");
-  EXPECT_EQ(bad.actual, sample.result.cases[2].actual);
-  EXPECT_EQ(report.result.cases[5].message, sample.result.cases[5].message);
+  EXPECT_EQ(bad.failure.step, 2U);
+  EXPECT_EQ(bad.failure.position.line, bad.test_case->steps[1].position.line);
+  EXPECT_EQ(bad.failure.requirement, "R-MUST-2");
+  EXPECT_EQ(bad.failure.actual, sample.result.cases[2].failure.actual);
+  EXPECT_EQ(report.result.cases[5].failure.message, sample.result.cases[5].failure.message);
 }
 
 TEST(ReportRead, KeepsEachMessageOfATranscript) {
@@ -267,8 +267,9 @@ TEST(ReportRead, KeepsWhatABaselineSays) {
   EXPECT_EQ(report.result.summary.expected_failures, 1U);
   EXPECT_TRUE(report.result.cases[0].unexpected_pass);
   EXPECT_EQ(report.result.cases[2].baseline, "JIRA-7");
-  EXPECT_NE(report.result.cases[2].signature, "");
-  EXPECT_EQ(report.result.cases[2].signature, sample.result.cases[2].signature);
+  EXPECT_NE(signature(report.result.cases[2].failure), "");
+  EXPECT_EQ(signature(report.result.cases[2].failure), signature(sample.result.cases[2].failure));
+  EXPECT_EQ(report.result.cases[2].failure.cause, sample.result.cases[2].failure.cause);
   EXPECT_EQ(report.result.baseline_complaints, sample.result.baseline_complaints);
 }
 
@@ -319,7 +320,7 @@ TEST(ReportRead, KeepsTheOneWitnessOfMixedForms) {
   auto& cases = sample.result.cases;
   cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};
   run::summarize(sample.result, sample.library.catalogue, false);
-  ASSERT_EQ(cases[0].requirement, "RESP-INVALID-1");
+  ASSERT_EQ(cases[0].failure.requirement, "RESP-INVALID-1");
   const Report report = expect_the_same(sample);
   EXPECT_EQ(report.result.cases[0].verdict, run::Verdict::kFailed);
   EXPECT_EQ(report.result.cases[1].verdict, run::Verdict::kPassed);

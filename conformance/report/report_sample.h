@@ -14,6 +14,7 @@
 #include "conformance/report/github.h"
 #include "conformance/report/report.h"
 #include "conformance/run/suite.h"
+#include "conformance/testing/failure_sample.h"
 #include "conformance/testing/fake_endpoint.h"
 
 namespace fencepost::report {
@@ -64,8 +65,8 @@ struct Sample {
                                      .requirements = sample.requirements,
                                      .steps = "- get: k\n  expect: missing\n"}));
       run::CaseResult entry{.test_case = &cases.back(), .verdict = sample.verdict};
-      entry.position = cases.back().position;
-      entry.message = sample.message;
+      entry.failure.position = cases.back().position;
+      entry.failure.message = sample.message;
       entry.baseline = sample.baseline;
       entry.unexpected_pass = sample.unexpected_pass;
       entry.duration = 1500us;
@@ -73,11 +74,10 @@ struct Sample {
                           sample.verdict == run::Verdict::kInconclusive ||
                           sample.verdict == run::Verdict::kExpectedFailure;
       if (blames && !sample.unexpected_pass) {
-        entry.requirement = cases.back().requirements.front();
-        entry.step = 1;
-        entry.position = cases.back().steps[0].position;
-        entry.expected = "$-1\\r\\n";
-        entry.actual = sample.actual;
+        entry.failure = test::failure(cases.back().requirements.front(), sample.message,
+                                      "$-1\\r\\n", sample.actual);
+        entry.failure.step = 1;
+        entry.failure.position = cases.back().steps[0].position;
       }
       result.cases.push_back(std::move(entry));
     }
@@ -163,7 +163,7 @@ inline Sample any_bytes() {
   Sample run(sample);
   for (scenario::Case& test_case : run.cases) test_case.title = bytes;
   for (run::CaseResult& entry : run.result.cases) {
-    entry.expected = bytes;
+    entry.failure.expected = bytes;
     entry.transcript.push_back(
         {.time = 1ms, .client = "a", .direction = run::Direction::kEvent, .summary = bytes});
   }

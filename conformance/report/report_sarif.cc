@@ -161,7 +161,8 @@ std::vector<std::string> lines_of(const std::string& source) {
 // repository that a report is shown for need not have them.
 ordered_json location_of(const run::CaseResult& result) {
   const scenario::Case& test_case = *result.test_case;
-  const scenario::Position& at = result.position.line > 0 ? result.position : test_case.position;
+  const scenario::Position& at =
+      result.failure.position.line > 0 ? result.failure.position : test_case.position;
   ordered_json physical;
   physical["artifactLocation"] = {{"uri", uri(at.file)}};
   physical["region"] = {{"startLine", std::max(at.line, 1)}};
@@ -193,7 +194,7 @@ ordered_json related_locations(const Difference& found) {
   for (std::size_t i = 1; i < found.cases.size() && i <= kMaxRelated; ++i) {
     const run::CaseResult& entry = *found.cases[i];
     const scenario::Position& at =
-        entry.position.line > 0 ? entry.position : entry.test_case->position;
+        entry.failure.position.line > 0 ? entry.failure.position : entry.test_case->position;
     ordered_json physical;
     physical["artifactLocation"] = {{"uri", uri(at.file)}};
     physical["region"] = {{"startLine", std::max(at.line, 1)}};
@@ -225,8 +226,8 @@ std::string text_of(const Finding& finding, const ReportContext& context) {
   if (finding.rule != nullptr && finding.difference && finding.difference->is_open()) {
     text += "\nThe answer is outside the allowed ones: " + finding.rule->text;
   }
-  if (!result.expected.empty()) text += "\nExpected: " + result.expected;
-  if (!result.actual.empty()) text += "\nActual: " + result.actual;
+  if (!result.failure.expected.empty()) text += "\nExpected: " + result.failure.expected;
+  if (!result.failure.actual.empty()) text += "\nActual: " + result.failure.actual;
   if (!result.baseline.empty()) text += "\nBaseline: " + result.baseline;
   text += "\nCase: " + result.test_case->id + " (" + result.test_case->title + ")";
   if (finding.difference && finding.difference->cases.size() > 1) {
@@ -312,7 +313,7 @@ ordered_json result_of(const Finding& finding, const std::string& fingerprint, c
       {"case", text::printable(result.test_case->id)},
       {"verdict", finding.kind == FindingKind::kWarning ? "warning" : name(result.verdict)},
       {"requirements", result.test_case->requirements},
-      {"step", result.step}};
+      {"step", result.failure.step}};
   if (finding.difference) add_difference(out, finding);
   return out;
 }

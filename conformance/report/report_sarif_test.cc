@@ -94,7 +94,7 @@ TEST(Sarif, HasARuleForEachRequirementThatTheRunCouldBreak) {
 
 TEST(Sarif, NamesARuleThatOnlyAFailureCites) {
   Sample run({{.id = "a", .verdict = run::Verdict::kFailed}});
-  run.result.cases[0].requirement = "R-SHOULD-1";
+  run.result.cases[0].failure.requirement = "R-SHOULD-1";
   const json out = run_of(run);
   EXPECT_EQ(out.at("results").at(0).at("ruleIndex"), 1);
   EXPECT_EQ(out.at("tool").at("driver").at("rules").at(1).at("id"), "R-SHOULD-1");
@@ -138,7 +138,7 @@ TEST(Sarif, PointsAtTheStepAndShowsTheCase) {
 TEST(Sarif, WritesPathsAsUris) {
   const auto uri = [](const std::string& file) {
     Sample run({{.id = "a", .verdict = run::Verdict::kFailed}});
-    run.result.cases[0].position.file = file;
+    run.result.cases[0].failure.position.file = file;
     return run_of(run)
         .at("results")
         .at(0)
@@ -181,7 +181,7 @@ TEST(Sarif, HasOneResultForADifferenceWithItsOtherCasesAndItsExchange) {
   }
   sample[7].requirements = "R-SHOULD-1";
   Sample run(sample);
-  run.result.cases[7].requirement = "R-MUST-1";
+  run.result.cases[7].failure.requirement = "R-MUST-1";
   run.result.cases[0].transcript = {
       {.client = "a", .direction = run::Direction::kEvent, .summary = "connected"}};
   const json results = run_of(run).at("results");

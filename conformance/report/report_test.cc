@@ -62,7 +62,7 @@ std::string claimed(pugi::xml_node node) {
 
 // With what would make lines too long for this file cut short.
 std::string normalised(std::string text) {
-  replace_all(text, " timestamp=\"2026-01-01T00:00:00Z\"", 0, "\ntimestamp=NOW");
+  replace_all(text, " timestamp=\"2026-01-01T00:00:00\"", 0, "\ntimestamp=NOW");
   replace_all(text, "mqtt://host:1883", 0, "HOST");
   replace_all(text, "&#10;", 0, "\n");
   replace_all(text, " hostname=", 0, "\nhostname=");
@@ -74,11 +74,10 @@ std::string normalised(std::string text) {
 
 constexpr const char* kEveryVerdict =
     R"(<?xml version="1.0" encoding="UTF-8"?>
-<testsuites name="fencepost" tests="7" failures="1" errors="3" skipped="1" time="0.012000"
-timestamp=NOW>
-  <testsuite name="set" tests="4" failures="1" errors="0" skipped="1" time="0.006000"
+<testsuites>
+  <testsuite name="set" tests="4" failures="1" errors="0" skipped="1" time="0.006"
 timestamp=NOW
-hostname="host" file="t.yaml">
+hostname="host" package="statestore" id="0">
     <properties>
       <property name="endpoint" value="HOST" />
       <property name="profile" value="auto" />
@@ -87,24 +86,32 @@ hostname="host" file="t.yaml">
 value="judged by the article and the deployed service (ga wording): 2 rules bind" />
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
+      <property name="file" value="t.yaml" />
+      <property name="good: title" value="A case" />
+      <property name="good: place" value="t.yaml:3" />
+      <property name="good: requirement" value="R-MUST-1" />
+      <property name="good: level" value="must" />
+      <property name="bad: title" value="A case" />
+      <property name="bad: place" value="t.yaml:3" />
+      <property name="bad: requirement" value="R-MUST-1" />
+      <property name="bad: level" value="must" />
+      <property name="bad: difference" value="D1" />
+      <property name="bad: explained_by" value="R-MUST-1" />
+      <property name="warns: title" value="A case" />
+      <property name="warns: place" value="t.yaml:3" />
+      <property name="warns: requirement" value="R-SHOULD-1" />
+      <property name="warns: level" value="should" />
+      <property name="warns: difference" value="D2" />
+      <property name="warns: explained_by" value="R-SHOULD-1" />
+      <property name="cannot: title" value="A case" />
+      <property name="cannot: place" value="t.yaml:3" />
+      <property name="cannot: requirement" value="R-MUST-1" />
+      <property name="cannot: level" value="must" />
     </properties>
     <testcase name="good"
-classname="statestore.set" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-MUST-1" />
-        <property name="level" value="must" />
-      </properties>
-    </testcase>
+classname="statestore.set" time="0.002" />
     <testcase name="bad"
-classname="statestore.set" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-MUST-1" />
-        <property name="level" value="must" />
-        <property name="difference" value="D1" />
-        <property name="explained_by" value="R-MUST-1" />
-      </properties>
+classname="statestore.set" time="0.002">
       <failure type="MUST" message=")"
     R"(R-MUST-1: wrong: expected $-1, got +OK (step 1); difference D1">R-MUST-1: The first rule.
 step 1 at t.yaml:7
@@ -112,38 +119,29 @@ expected: $-1\r\n
 actual:   +OK\r\n
 reproduce: bad
 </failure>
-      <system-out>     1.000 ms  a    * connected
-</system-out>
     </testcase>
     <testcase name="warns"
-classname="statestore.set" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-SHOULD-1" />
-        <property name="level" value="should" />
-        <property name="difference" value="D2" />
-        <property name="explained_by" value="R-SHOULD-1" />
-        <property name="warning" value="R-SHOULD-1: A recommendation.
+classname="statestore.set" time="0.002" />
+    <testcase name="cannot"
+classname="statestore.set" time="0.002">
+      <skipped message="quota: none" />
+    </testcase>
+    <system-out>bad: packets
+     1.000 ms  a    * connected
+
+warns: warning
+R-SHOULD-1: A recommendation.
 step 1 at t.yaml:7
 expected: $-1\r\n
 actual:   -
 reproduce: warns
-" />
-      </properties>
-    </testcase>
-    <testcase name="cannot"
-classname="statestore.set" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-MUST-1" />
-        <property name="level" value="must" />
-      </properties>
-      <skipped message="quota: none" />
-    </testcase>
+
+</system-out>
+    <system-err />
   </testsuite>
-  <testsuite name="time" tests="3" failures="0" errors="3" skipped="0" time="0.004500"
+  <testsuite name="time" tests="3" failures="0" errors="3" skipped="0" time="0.004"
 timestamp=NOW
-hostname="host" file="t.yaml">
+hostname="host" package="statestore" id="1">
     <properties>
       <property name="endpoint" value="HOST" />
       <property name="profile" value="auto" />
@@ -152,14 +150,22 @@ hostname="host" file="t.yaml">
 value="judged by the article and the deployed service (ga wording): 2 rules bind" />
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
+      <property name="file" value="t.yaml" />
+      <property name="late: title" value="A case" />
+      <property name="late: place" value="t.yaml:3" />
+      <property name="late: requirement" value="R-MUST-1" />
+      <property name="late: level" value="must" />
+      <property name="gone: title" value="A case" />
+      <property name="gone: place" value="t.yaml:3" />
+      <property name="gone: requirement" value="R-MUST-1" />
+      <property name="gone: level" value="must" />
+      <property name="after: title" value="A case" />
+      <property name="after: place" value="t.yaml:3" />
+      <property name="after: requirement" value="R-MUST-1" />
+      <property name="after: level" value="must" />
     </properties>
     <testcase name="late"
-classname="statestore.time" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-MUST-1" />
-        <property name="level" value="must" />
-      </properties>
+classname="statestore.time" time="0.002">
       <error type="inconclusive" message="too late">R-MUST-1: The first rule.
 step 1 at t.yaml:7
 expected: $-1\r\n
@@ -167,25 +173,17 @@ reproduce: late
 </error>
     </testcase>
     <testcase name="gone"
-classname="statestore.time" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-MUST-1" />
-        <property name="level" value="must" />
-      </properties>
+classname="statestore.time" time="0.002">
       <error type="lost" message="no connection">reproduce: gone
 </error>
     </testcase>
     <testcase name="after"
-classname="statestore.time" time="0.001500" file="t.yaml" line="3">
-      <properties>
-        <property name="title" value="A case" />
-        <property name="requirement" value="R-MUST-1" />
-        <property name="level" value="must" />
-      </properties>
+classname="statestore.time" time="0.002">
       <error type="not-run" message="the run ended before this case">reproduce: after
 </error>
     </testcase>
+    <system-out></system-out>
+    <system-err />
   </testsuite>
 </testsuites>
 )";
@@ -204,7 +202,6 @@ TEST(JunitReport, HasCountsThatAgreeWithItsChildren) {
   const Sample run = every_verdict();
   const auto document = parsed(to_junit(run.result, catalogue(), context()));
   const pugi::xml_node root = document.child("testsuites");
-  EXPECT_EQ(claimed(root), "7 1 3 1");
   std::vector<std::string> suites;
   for (const pugi::xml_node suite : root.children("testsuite")) {
     suites.push_back(suite.attribute("name").as_string() + (": " + claimed(suite)));
@@ -221,8 +218,6 @@ TEST(JunitReport, GivesEveryTestANameOfItsOwnAndAtMostOneOutcome) {
     const pugi::xml_node test = found.node();
     EXPECT_STRNE(test.attribute("name").as_string(), "");
     EXPECT_STRNE(test.attribute("classname").as_string(), "");
-    EXPECT_STREQ(test.attribute("file").as_string(), "t.yaml");
-    EXPECT_GT(test.attribute("line").as_int(), 0);
     names.insert(test.attribute("name").as_string());
     int outcomes = 0;
     for (const char* kind : {"skipped", "failure", "error"}) outcomes += test.child(kind) ? 1 : 0;
@@ -278,7 +273,7 @@ TEST(JunitReport, SurvivesAnyBytes) {
     const std::string text = to_junit(run.result, catalogue(), strange);
     EXPECT_TRUE(is_xml_text(text));
     const auto document = parsed(text);
-    EXPECT_EQ(claimed(document.child("testsuites")),
+    EXPECT_EQ(claimed(document.child("testsuites").first_child()),
               counted(document.select_node("//testsuite").node()));
     const pugi::xml_node outcome = document.select_node("//failure | //skipped | //error").node();
     if (verdict == run::Verdict::kFailed) {
@@ -360,8 +355,10 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
   EXPECT_EQ(cases[1], json::parse(R"({
     "id": "bad", "area": "set", "title": "A case", "requirements": ["R-MUST-1"], "divergences": [],
     "level": "must", "verdict": "failed", "duration_ms": 1.5, "message": "wrong", "file": "t.yaml",
-    "line": 3, "failure": {"requirement": "R-MUST-1", "step": 1, "line": 7,
-    "expected": "$-1\\r\\n", "actual": "+OK\\r\\n"},
+    "line": 3, "failure": {"requirement": "R-MUST-1", "kind": "other", "step": 1,
+    "line": 7, "message": "wrong", "expected": "$-1\\r\\n", "actual": "+OK\\r\\n",
+    "signature": "R-MUST-1: wrong | want $-1\\r\\n (no such key) | got +OK\\r\\n",
+    "cause": "wrong; want no such key, got +OK"},
     "reproduce": "fencepost certify --seed 7 --run bad", "forms_observed": {},
     "open_points_observed": {}, "round_trips_ms": [], "transcript": []})"));
   EXPECT_FALSE(cases[0].contains("failure"));
@@ -370,10 +367,11 @@ TEST(JsonReport, SaysWhatBecameOfEachCase) {
 
 TEST(JsonReport, HasTheSignatureOfAFailure) {
   Sample run = every_verdict();
-  run.result.cases[1].signature = "R-MUST-1: wrong";
+  run.result.cases[1].failure.steady = "wrong";
   const json cases = report(run)["cases"];
   EXPECT_EQ(cases[1]["failure"]["signature"], "R-MUST-1: wrong");
-  EXPECT_FALSE(cases[2]["failure"].contains("signature"));
+  EXPECT_EQ(cases[3]["verdict"], "inconclusive");
+  EXPECT_FALSE(cases[3]["failure"].contains("signature"));
 }
 
 TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {

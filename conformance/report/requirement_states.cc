@@ -152,8 +152,8 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
   for (const run::CaseResult& entry : result.cases) {
     for (const std::string& id : entry.test_case->requirements) add(citing[id], entry);
     // A case may blame a rule that it is not about by itself.
-    if (entry.verdict == run::Verdict::kInconclusive && !entry.requirement.empty()) {
-      ++citing[entry.requirement].blamed_undecided;
+    if (entry.verdict == run::Verdict::kInconclusive && !entry.failure.requirement.empty()) {
+      ++citing[entry.failure.requirement].blamed_undecided;
     }
   }
   std::map<std::string, RequirementFinding> charged;

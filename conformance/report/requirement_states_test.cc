@@ -40,7 +40,7 @@ SampleCase failing(const std::string& id, const std::string& requirement) {
 Sample charged_to(const std::string& rule, const std::vector<SampleCase>& all) {
   Sample run(all);
   for (run::CaseResult& entry : run.result.cases) {
-    if (entry.verdict == run::Verdict::kFailed) entry.requirement = rule;
+    if (entry.verdict == run::Verdict::kFailed) entry.failure.requirement = rule;
   }
   return run;
 }

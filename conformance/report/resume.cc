@@ -9,20 +9,8 @@
 namespace fencepost::report {
 namespace {
 
-constexpr std::pair<const char*, std::string ReportFiles::*> kReportOptions[] = {
-    {"--json", &ReportFiles::json},
-    {"--junit", &ReportFiles::junit},
-    {"--html", &ReportFiles::html},
-    {"--sarif", &ReportFiles::sarif},
-    {"--badge", &ReportFiles::badge}};
-
 bool same(const run::Selection& a, const run::Selection& b) {
   return a.run == b.run && a.skip == b.skip && a.tags == b.tags && a.requirements == b.requirements;
-}
-
-bool no_files(const ReportFiles& files) {
-  return files.json.empty() && files.junit.empty() && files.html.empty() && files.sarif.empty() &&
-         files.badge.empty();
 }
 
 std::string shard_text(const run::Selection& selection) {
@@ -67,14 +55,14 @@ struct Beside {
 Beside beside(const std::string& file, const ReportFiles& was) {
   const std::string stem = file.substr(0, file.rfind(kUnfinished));
   const std::string name = stem.substr(stem.rfind('/') + 1);  // npos + 1 is 0
-  Beside out{.files = {.strict_junit = was.strict_junit}};
-  for (const auto& [option, path] : kReportOptions) {
-    const std::string& report = was.*path;
+  Beside out;
+  for (const ReportKind& kind : report_kinds()) {
+    const std::string& report = was.of(kind.name);
     if (report.empty()) continue;
     if (!name.empty() && report.substr(report.rfind('/') + 1) == name) {
-      out.files.*path = stem;
+      out.files.set(kind.name, stem);
     } else if (out.missing.empty()) {
-      out.missing = fmt::format("{} {}", option, report);
+      out.missing = fmt::format("--{} {}", kind.name, report);
     }
   }
   return out;
@@ -105,7 +93,7 @@ std::string missing(const std::string& file, const Invocation& given, const Call
     return give_again(file, "--baseline " + was.baseline);
   }
   const std::string report = beside(file, was.files).missing;
-  return report.empty() || !no_files(given.call.files) ? "" : give_again(file, report);
+  return report.empty() || !given.call.files.none() ? "" : give_again(file, report);
 }
 
 std::string other_selection(const std::string& file, const run::Selection& given,
@@ -155,8 +143,7 @@ Result<Invocation, std::string> completed(const std::string& file, const Invocat
                  .selection = context.selection,
                  .shard = shard_text(context.selection)};
   if (given.call.timeout_scale != 1.0) out.call.timeout_scale = given.call.timeout_scale;
-  out.call.files =
-      no_files(given.call.files) ? beside(file, head.call.files).files : given.call.files;
+  out.call.files = given.call.files.none() ? beside(file, head.call.files).files : given.call.files;
   return out;
 }
 

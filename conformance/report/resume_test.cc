@@ -28,7 +28,7 @@ Head full_head() {
                     .baseline = "b.yaml",
                     .shuffled = true,
                     .timeout_scale = 2.5,
-                    .files = {.json = "r.json"}}};
+                    .files = {{"json", "r.json"}}}};
   out.context.profile = codec::Profile::kDocumented;
   out.context.selection = {.run = {"a.*"}, .skip = {"b"}, .shard = 2, .shards = 5};
   return out;
@@ -59,7 +59,7 @@ void expect_all_of_the_run(const Result<Invocation, std::string>& out) {
   EXPECT_EQ(out->call.baseline, "b.yaml");
   EXPECT_TRUE(out->call.shuffled);
   EXPECT_EQ(out->call.timeout_scale, 2.5);
-  EXPECT_EQ(out->call.files.json, "r.json");
+  EXPECT_EQ(out->call.files.of("json"), "r.json");
   EXPECT_EQ(out->profile, "documented");
   EXPECT_EQ(out->wording, "auto");
   EXPECT_EQ(out->seed, 7U);
@@ -90,9 +90,10 @@ TEST(Completed, NoPathAndNoHostIsTakenFromTheFile) {
            Case{{.descriptor = "d"}, "f is of a run with --descriptor d: give that again to go on"},
            Case{{.scenarios = "s"}, "f is of a run with --scenarios s: give that again to go on"},
            Case{{.baseline = "b"}, "f is of a run with --baseline b: give that again to go on"},
-           Case{{.files = {.json = "j"}}, "f is of a run with --json j: give that again to go on"},
-           Case{{.files = {.junit = "/etc/passwd"}}, "with --junit /etc/passwd: give that again"},
-           Case{{.files = {.sarif = "s"}}, "with --sarif s: give that again"},
+           Case{{.files = {{"json", "j"}}},
+                "f is of a run with --json j: give that again to go on"},
+           Case{{.files = {{"junit", "/etc/passwd"}}}, "with --junit /etc/passwd: give that again"},
+           Case{{.files = {{"sarif", "s"}}}, "with --sarif s: give that again"},
        }) {
     EXPECT_THAT(complaint({}, {.context = sample_context(), .call = each.was}),
                 HasSubstr(each.said));
@@ -103,14 +104,12 @@ TEST(Completed, NoPathAndNoHostIsTakenFromTheFile) {
 }
 
 TEST(Completed, TheReportThatTheFileIsNamedAfterLiesBesideIt) {
-  const Head head{.context = sample_context(),
-                  .call = {.files = {.json = "/elsewhere/r.json", .strict_junit = true}}};
+  const Head head{.context = sample_context(), .call = {.files = {{"json", "/elsewhere/r.json"}}}};
   for (const auto& [file, report] : {std::pair{"here/r.json.unfinished", "here/r.json"},
                                      std::pair{"r.json.unfinished.old2", "r.json"}}) {
     const auto out = completed(file, {}, head);
     ASSERT_TRUE(out) << out.error();
-    EXPECT_EQ(out->call.files.json, report);
-    EXPECT_TRUE(out->call.files.strict_junit);
+    EXPECT_EQ(out->call.files.of("json"), report);
   }
   EXPECT_FALSE(completed("here/other.json.unfinished", {}, head));
 }
@@ -128,12 +127,12 @@ TEST(Completed, ReportsAndTimeLimitsMayBeOthers) {
                                        .scenarios = "mine",
                                        .baseline = "b.yaml",
                                        .timeout_scale = 3,
-                                       .files = {.badge = "b"}}},
+                                       .files = {{"badge", "b"}}}},
                              full_head());
   ASSERT_TRUE(out) << out.error();
   EXPECT_EQ(out->call.timeout_scale, 3);
-  EXPECT_EQ(out->call.files.badge, "b");
-  EXPECT_EQ(out->call.files.json, "");
+  EXPECT_EQ(out->call.files.of("badge"), "b");
+  EXPECT_EQ(out->call.files.of("json"), "");
 }
 
 TEST(Completed, OfAWholeRunThereIsNoShard) {
@@ -191,7 +190,7 @@ class ResumeTest : public testing::Test {
 
   void keep(const std::vector<run::Verdict>& verdicts) {
     Call beside;
-    beside.files.json = path_.substr(0, path_.size() - std::string(kUnfinished).size());
+    beside.files.set("json", path_.substr(0, path_.size() - std::string(kUnfinished).size()));
     const ReportContext context = sample_context();
     RunEvidence evidence(context, [](const std::string& text) { ADD_FAILURE() << text; });
     evidence.begin({.run = {.context = context, .call = beside}, .has_packets = false}, library_);

@@ -24,9 +24,9 @@ bool is_a_place(const std::string& path) {
 }  // namespace
 
 std::string place_beside(const ReportFiles& files) {
-  for (const std::string* path :
-       {&files.json, &files.junit, &files.html, &files.sarif, &files.badge}) {
-    if (is_a_place(*path)) return *path + kUnfinished;
+  for (const ReportKind& kind : report_kinds()) {
+    const std::string& path = files.of(kind.name);
+    if (is_a_place(path)) return path + kUnfinished;
   }
   return {};
 }

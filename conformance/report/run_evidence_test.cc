@@ -47,7 +47,7 @@ class RunEvidenceTest : public testing::Test {
       library_.cases.push_back(test::case_of({.id = id, .steps = "- get: k\n  expect: missing\n"}));
     }
     context_.transcripts = Transcripts::kFailures;
-    call_.files.json = path("r.json");
+    call_.files.set("json", path("r.json"));
     place_ = path("r.json.unfinished");
   }
 
@@ -96,7 +96,7 @@ TEST_F(RunEvidenceTest, IsGoneWhenTheReportsAreWritten) {
 }
 
 TEST_F(RunEvidenceTest, StaysWhenTheyAreNotAndTheUserLearnsWhere) {
-  call_.files.json = path("my r.json");
+  call_.files.set("json", path("my r.json"));
   RunEvidence run = evidence();
   run.begin(head(), library_);
   run.keep(result(0), false);
@@ -108,7 +108,7 @@ TEST_F(RunEvidenceTest, StaysWhenTheyAreNotAndTheUserLearnsWhere) {
 }
 
 TEST_F(RunEvidenceTest, WithoutAReportNothingIsKept) {
-  call_.files.json = "-";
+  call_.files.set("json", "-");
   RunEvidence run = evidence();
   run.begin(head(), library_);
   run.keep(result(0), false);
@@ -200,7 +200,7 @@ TEST_F(RunEvidenceTest, WhatAnotherRunIsWritingIsLeftAlone) {
 }
 
 TEST_F(RunEvidenceTest, SaysThatItCannotBeBegun) {
-  call_.files.json = "/nowhere/r.json";
+  call_.files.set("json", "/nowhere/r.json");
   RunEvidence run = evidence();
   run.begin(head(), library_);
   run.keep(result(0), false);

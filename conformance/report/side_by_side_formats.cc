@@ -221,6 +221,28 @@ ordered_json compare_document(const SideBySide& found, const scenario::Catalogue
   return out;
 }
 
+page::Masthead masthead_of(const SideBySide& found) {
+  const auto runs = [&](std::string_view verdict) {
+    return std::count_if(found.columns.begin(), found.columns.end(),
+                         [&](const Column& column) { return verdict_of(column) == verdict; });
+  };
+  const auto good = runs("conformant");
+  const bool all = good == std::ssize(found.columns);
+  const bool bad = runs("NOT conformant") > 0;
+  return {all   ? "conformant"
+          : bad ? "failed"
+                : "open",
+          all   ? "✓"
+          : bad ? "✗"
+                : "?",
+          fmt::format("{} of {} conformant", good, found.columns.size()),
+          found.differs()
+              ? fmt::format("{} and {} are not alike.",
+                            text::counted(differing_rows(found.requirements), "requirement"),
+                            text::counted(differing_rows(found.open_points), "open point"))
+              : "The runs are alike."};
+}
+
 }  // namespace
 
 std::string side_by_side_text(const SideBySide& found, const scenario::Catalogue& catalogue,
@@ -235,14 +257,12 @@ std::string side_by_side_json(const SideBySide& found, const scenario::Catalogue
 }
 
 std::string side_by_side_html(const SideBySide& found, const scenario::Catalogue& catalogue) {
-  const auto& files = page::compare_page_files();
-  const std::string style = page::joined_files(files, ".css");
-  const std::string script = page::joined_files(files, ".js");
-  return page::fill_page(page::joined_files(files, ".html"),
-                         {{"policy", page::html(page::page_policy(style, script))},
-                          {"style", style},
-                          {"script", script},
-                          {"data", page::data_island(compare_document(found, catalogue))}});
+  const page::Masthead head = masthead_of(found);
+  return page::verdict_page(page::compare_page_files(), head,
+                            {.product = "runs side by side",
+                             .main = "tables",
+                             .document = head.title + ": runs side by side"},
+                            {{"data", page::data_island(compare_document(found, catalogue))}});
 }
 
 }  // namespace fencepost::report

@@ -13,11 +13,13 @@
 #include "codec/topics.h"
 #include "conformance/judge/judge.h"
 #include "conformance/run/key_states.h"
+#include "conformance/run/message_checks.h"
 #include "conformance/run/time_limits.h"
 
 namespace fencepost::run {
 
 using endpoint::Duration;
+using text::Phrase;
 
 Problem lost(const endpoint::Error& error) {
   using endpoint::ErrorKind;
@@ -52,7 +54,8 @@ Problem unexpected_disconnect(const RequestClient& client) {
       how.reason_code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *how.reason_code)
                       : "connection closed without a DISCONNECT packet";
   return {.verdict = Verdict::kLost,
-          .message = "the connection of client " + client.name() + " ended unexpectedly",
+          .message =
+              Phrase("the connection of client ").name(client.name()).words(" ended unexpectedly"),
           .actual = how.text.empty() ? what : how.text};
 }
 
@@ -246,8 +249,9 @@ MaybeProblem CaseClients::restart_broker(Duration timeout) {
     const auto ended = [&, of = client.get()] { return of->disconnected().has_value(); };
     if (client->pump_until(ended, timeout)) continue;
     return Problem{.verdict = Verdict::kInconclusive,
-                   .message = "the broker was restarted, and the connection of client " + name +
-                              " did not end"};
+                   .message = Phrase("the broker was restarted, and the connection of client ")
+                                  .name(name)
+                                  .words(" did not end")};
   }
   if (auto problem = check_leftovers()) return problem;
   for (const auto& [name, client] : clients_) note_round_trips(*client);
@@ -295,10 +299,12 @@ MaybeProblem CaseClients::check_misdirected(const judge::Exchange& exchange) {
 MaybeProblem CaseClients::check_surprises() {
   for (const auto& [name, client] : clients_) {
     if (client->surprises().empty()) continue;
-    Problem problem{.message = "client " + name + " received a message that nobody asked for",
-                    .expected = "responses to open requests, and notifications of observed keys",
-                    .actual = client->surprises().front().text,
-                    .direct = client->surprises().front().rule};
+    Problem problem{
+        .message = Phrase("client ").name(name).words(" received a message that nobody asked for"),
+        .expected = "responses to open requests, and notifications of observed keys",
+        .actual = client->surprises().front().text,
+        .direct = client->surprises().front().rule,
+        .kind = judge::Mismatch::kUnsolicited};
     if (is_for_another(*client)) problem.direct = "ENV-RESPONSE-TOPIC-1";
     client->surprises().clear();
     return problem;
@@ -321,11 +327,11 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
   if (leave_out_) leave_out_(client);
   if (!client.notifications().empty()) {
     const Notified& notified = client.notifications().front();
-    return Problem{.message = "client " + client.name() +
-                              " received a notification that the case does not expect",
+    return Problem{.message = Phrase("client ")
+                                  .name(client.name())
+                                  .words(" received a notification that the case does not expect"),
                    .expected = "no further notification",
-                   .actual = fmt::format("{} for key \"{}\"", escape(notified.message.payload, 300),
-                                         escape(notified.key, 100)),
+                   .actual = shown_notification(notified.message.payload, notified.key),
                    .direct = rule_of_unexpected(client, notified.key)};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
@@ -337,8 +343,7 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
 bool CaseClients::is_distorted_registration(const RequestClient& client,
                                             const std::string& key) const {
   const auto key_of = [](const judge::Exchange& exchange) -> std::string_view {
-    const auto command =
-        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    const auto& command = exchange.command;
     return command ? command->key : std::string_view();
   };
   const bool named = std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
@@ -365,8 +370,7 @@ std::string CaseClients::rule_of_unexpected(const RequestClient& client,
 void CaseClients::note_round_trips(const RequestClient& client) {
   for (const judge::Exchange& exchange : client.exchanges()) {
     if (exchange.verb == codec::Verb::kKeynotify) {
-      const auto command = codec::parse_command(exchange.request.payload,
-                                                codec::dialect(codec::DialectId::kDeployed));
+      const auto& command = exchange.command;
       if (command) former_.emplace(client.client_id(), command->key);
     }
     if (exchange.reply) round_trips_.push_back(exchange.reply->time - exchange.sent);

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "conformance/run/failure.h"
 #include "conformance/run/request_client.h"
 #include "conformance/run/run_settings.h"
 #include "conformance/run/transcript.h"
-#include "conformance/run/verdict.h"
 #include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
 

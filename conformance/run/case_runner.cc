@@ -80,8 +80,8 @@ MaybeProblem run_steps(CaseState& state) {
       [&state](RequestClient& client) { leave_out_late_expiries(client, state); });
   for (std::size_t i = 0; i < state.test_case.steps.size(); ++i) {
     const scenario::Step& step = state.test_case.steps[i];
-    state.result.step = i + 1;
-    state.result.position = step.position;
+    state.step_number = i + 1;
+    state.position = step.position;
     MaybeProblem problem = std::visit(runner, step.what);
     // Here the case ends for a store that need not send what was to be saved.
     if (problem && problem->kind == judge::Mismatch::kNothingSaved &&
@@ -95,19 +95,20 @@ MaybeProblem run_steps(CaseState& state) {
   return state.clients.check_leftovers();
 }
 
-void blame(const Problem& problem, CaseState& state) {
+void blame(Problem problem, CaseState& state) {
   CaseResult& result = state.result;
   result.verdict = problem.verdict;
   result.doubt = problem.doubt;
-  result.subject = problem.subject;
-  result.direct = problem.direct;
-  result.suspects = problem.suspects;
-  result.message = problem.message;
-  result.expected = problem.expected;
-  result.actual = problem.actual;
+  // If the endpoint turns out to be alive, it has thrown this client out.
+  if (problem.verdict == Verdict::kLost && problem.doubt == Doubt::kNone &&
+      problem.expected.empty()) {
+    problem.expected = "a connection that lasts as long as the case";
+  }
+  result.failure = state.failure_of(problem);
   // What could not be set up says nothing of the store's rules.
-  if (problem.doubt == Doubt::kSetUp) return;
-  result.requirement = problem.cites.empty() ? state.test_case.requirements.front() : problem.cites;
+  if (problem.doubt != Doubt::kSetUp && problem.cites.empty()) {
+    result.failure.requirement = state.test_case.requirements.front();
+  }
 }
 
 // What the case has written, and how to get rid of it.
@@ -127,7 +128,7 @@ CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
   const auto started = std::chrono::steady_clock::now();
   CaseState state(test_case, session, settings);
   state.result.verdict = Verdict::kPassed;
-  if (const MaybeProblem problem = run_steps(state)) blame(*problem, state);
+  if (MaybeProblem problem = run_steps(state)) blame(std::move(*problem), state);
   // Whether the endpoint is gone, or has ended one connection, only the suite can find out. In the
   // second case it removes the keys.
   if (state.result.verdict == Verdict::kLost) {

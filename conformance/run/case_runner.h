@@ -2,7 +2,7 @@
 //
 //   auto session = endpoint.open_session();
 //   const CaseResult result = run_case(test_case, **session, {.run_id = "1a2b"});
-//   if (result.verdict == Verdict::kFailed) complain(result.requirement, result.message);
+//   if (result.verdict == Verdict::kFailed) complain(result.failure.message);
 #pragma once
 
 #include "conformance/run/case_result.h"

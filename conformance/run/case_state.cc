@@ -87,6 +87,13 @@ std::string CaseState::bytes_of(const scenario::BytesSpec& spec) const {
   return judge::resolve(spec, key_prefix, fillings);
 }
 
+Failure CaseState::failure_of(const Problem& problem) const {
+  Failure out = run::failure_of(problem, {settings.key_prefix, settings.run_id});
+  out.step = step_number;
+  out.position = position;
+  return out;
+}
+
 bool CaseState::may_not_bind(std::string_view requirement) const {
   return settings.unsettled != nullptr && settings.unsettled->contains(std::string(requirement));
 }
@@ -104,15 +111,7 @@ MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
   if (problem.cites.empty()) problem.cites = shows(problem.kind, facts, cites) ? cites : usual;
   if (!failed) return problem;
   if (!may_not_bind(problem.cites) || !judge::leaves_case_sound(problem.kind)) return problem;
-  result.deviations.push_back({.requirement = std::move(problem.cites),
-                               .direct = std::move(problem.direct),
-                               .suspects = std::move(problem.suspects),
-                               .subject = std::move(problem.subject),
-                               .message = std::move(problem.message),
-                               .expected = std::move(problem.expected),
-                               .actual = std::move(problem.actual),
-                               .step = result.step,
-                               .position = result.position});
+  result.deviations.push_back(failure_of(problem));
   return std::nullopt;
 }
 

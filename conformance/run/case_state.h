@@ -54,6 +54,8 @@ struct CaseState {
   // An estimate, never negative.
   [[nodiscard]] std::uint64_t store_wall_ms() const;
   [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
+  // The problem as it is kept: of the step that is carried out.
+  [[nodiscard]] Failure failure_of(const Problem& problem) const;
   // May this rule turn out not to bind the store?
   [[nodiscard]] bool may_not_bind(std::string_view requirement) const;
   // Charges a difference to the rule that it breaks: what the facts show, else `cites`. Nothing
@@ -79,6 +81,8 @@ struct CaseState {
   const std::string key_prefix;    // of every key of the case
   const endpoint::Duration start;  // of the case, on the session's clock
   CaseResult result;
+  std::size_t step_number = 0;  // of the step that is carried out, from 1
+  scenario::Position position{};
   CaseClients clients;
   KeyLog keys;
   KeyStates key_states;

@@ -10,8 +10,7 @@ void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_
   if (!exchange.reply || !exchange.reply->decoded) return;
   const codec::DecodedReply& reply = *exchange.reply->decoded;
   if (exchange.verb == codec::Verb::kKeynotify && reply.kind != codec::ReplyKind::kError) {
-    const auto command =
-        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    const auto& command = exchange.command;
     if (command && command->stop) stops_.emplace(client_id, command->key);
     return;
   }
@@ -20,8 +19,7 @@ void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_
       (exchange.verb == codec::Verb::kDel || exchange.verb == codec::Verb::kVdel) &&
       reply.kind == codec::ReplyKind::kCount && reply.count > 0;
   if (!set && !removed) return;
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   if (!command) return;
   const std::string key(command->key);
   // Req: SET-PX-3. What was to expire later than this request came no longer does.

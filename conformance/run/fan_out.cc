@@ -87,16 +87,15 @@ class FanOut {
     const auto known = [&] { return asked.is_over(); };
     if (!observer.pump_until(known, state_.reply_timeout()) && !observer.disconnected() &&
         explain_silence(observer, known, codec::Verb::kKeynotify, state_) == Silence::kStore) {
-      return nobody_answers("no response to KEYNOTIFY of " + observer.name(), "+OK\\r\\n", state_);
+      return nobody_answers("no response to KEYNOTIFY of " + observer.name(), ok(), state_);
     }
     if (asked.reply && asked.reply->is(codec::ReplyKind::kOk)) return std::nullopt;
     if (observer.disconnected()) return unexpected_disconnect(observer);
-    return Problem{
-        .message = fmt::format("{} of {} could not register for the key", observer.name(),
-                               step_.observers),
-        .expected = "+OK\\r\\n",
-        .actual = asked.reply ? escape(asked.reply->payload(), kMostBytesShown) : "no reply",
-        .cites = step_.cites};
+    return Problem{.message = fmt::format("{} of {} could not register for the key",
+                                          observer.name(), step_.observers),
+                   .expected = ok(),
+                   .actual = asked.reply ? judge::describe(*asked.reply) : "no reply",
+                   .cites = step_.cites};
   }
 
   MaybeProblem write(const std::string& value) {
@@ -133,11 +132,11 @@ class FanOut {
         valueless ? step_.ending.empty()
                   : read && read->operation == codec::Operation::kSet && read->value == value;
     if (right && key == key_) return std::nullopt;
-    return missing(observer, value, escape(message.payload, kMostBytesShown));
+    return missing(observer, value, shown_notification(message.payload));
   }
 
   [[nodiscard]] MaybeProblem missing(const RequestClient& observer, const std::string& value,
-                                     std::string actual) const {
+                                     text::Phrase actual) const {
     return Problem{.message = fmt::format("{} of {} was not told once of each value",
                                           observer.name(), step_.observers),
                    .expected = describe(value),
@@ -145,9 +144,11 @@ class FanOut {
                    .cites = step_.cites};
   }
 
-  [[nodiscard]] std::string describe(const std::string& value) const {
+  [[nodiscard]] static text::Phrase describe(const std::string& value) {
     return fmt::format("a notification of SET \"{}\" as the next one", value);
   }
+
+  [[nodiscard]] static text::Phrase ok() { return text::Phrase("+OK\\r\\n").means("+OK"); }
 
   const scenario::FanOutStep& step_;
   CaseState& state_;

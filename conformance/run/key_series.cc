@@ -190,8 +190,9 @@ MaybeProblem run_fill_quota(const scenario::FillQuotaStep& step, CaseState& stat
   if (refused) return std::nullopt;
   return Problem{
       .message = fmt::format("{} new keys were stored, more than the quota allows", most),
-      .expected = "-ERR the quota has been exceeded\\r\\n",
-      .actual = "+OK\\r\\n each time",
+      .expected = text::Phrase("-ERR the quota has been exceeded\\r\\n")
+                      .means("-ERR the quota has been exceeded"),
+      .actual = text::Phrase("+OK\\r\\n each time").means("+OK"),
       .cites = step.cites};
 }
 

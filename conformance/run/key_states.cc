@@ -41,8 +41,7 @@ std::string_view rule_of_effect(const judge::Exchange& exchange) {
   // Of the requests that are answered so, only a SET has a version. What it is may not be known, as
   // the payload need not be one that everybody takes. Req: VER-SET-1
   if (reply.message.property(codec::kTimestampProperty) != nullptr) {
-    const auto command =
-        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    const auto& command = exchange.command;
     return command && command->expires_after ? "SET-PX-2" : "SET-WRITE-1";
   }
   return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
@@ -124,8 +123,7 @@ void KeyStates::note_version(const codec::Command& command, const judge::Exchang
 void KeyStates::note(const judge::Exchange& exchange) {
   if (!exchange.reply || !exchange.reply->decoded) return;
   refused_ = exchange.reply->is(ReplyKind::kError);
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   if (!command) return;
   const std::string key(command->key);
   const judge::ReceivedReply& reply = *exchange.reply;

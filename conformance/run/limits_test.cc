@@ -363,7 +363,7 @@ std::string verdict(const Behaviour& behaviour, const std::string& id) {
   FakeEndpoint endpoint({.behaviour = behaviour, .on_restart = fine, .packet_limit = kLimit});
   const CaseResult result = run_on(endpoint, built_in(id));
   return std::string(name(result.verdict)) +
-         (result.requirement.empty() ? "" : " " + result.requirement);
+         (result.failure.requirement.empty() ? "" : " " + result.failure.requirement);
 }
 
 TEST(LimitCases, PassOnABrokerThatKeepsToItsLimitByEitherCount) {

@@ -1,5 +1,7 @@
 #include "conformance/run/message_checks.h"
 
+#include <fmt/format.h>
+
 #include "base/bytes.h"
 #include "codec/command.h"
 #include "codec/dialect.h"
@@ -7,32 +9,34 @@
 namespace fencepost::run {
 namespace {
 
+using text::Phrase;
+
 constexpr std::size_t kMaxShown = 100;  // bytes of a timestamp in a message
 
 // A blank at an end is not seen without quotes.
-std::string shown(const std::string& timestamp) {
+Phrase shown(const std::string& timestamp) {
   const std::string text = escape(timestamp, kMaxShown);
   const bool quoted = text.starts_with(' ') || text.ends_with(' ');
-  return quoted ? "__ts = \"" + text + "\"" : "__ts = " + text;
+  const char* quote = quoted ? "\"" : "";
+  return Phrase("__ts = ").words(quote).version(text).words(quote).means("__ts");
 }
 
 // What `name` in a comparison stands for: a saved timestamp, or "sent", the request's own.
 std::optional<hlc::Timestamp> named_timestamp(const std::string& name,
-                                              const codec::Message& request,
+                                              const judge::Exchange* exchange,
                                               const SavedTimestamps& saved) {
   if (name != "sent") {
     const auto found = saved.find(name);
     return found == saved.end() ? std::nullopt : std::optional(found->second.value);
   }
-  const std::string* text = request.property(codec::kTimestampProperty);
+  const std::string* text =
+      exchange == nullptr ? nullptr : exchange->request.property(codec::kTimestampProperty);
   const auto parsed = hlc::parse(text == nullptr ? "" : *text);
   return parsed ? std::optional(*parsed) : std::nullopt;
 }
 
-bool is_read(const codec::Message& request) {
-  const auto command =
-      codec::parse_command(request.payload, codec::dialect(codec::DialectId::kDeployed));
-  return command && command->verb == codec::Verb::kGet;
+bool is_read(const judge::Exchange* exchange) {
+  return exchange != nullptr && exchange->command && exchange->command->verb == codec::Verb::kGet;
 }
 
 // A read assigns no version. One that was asked for with the version itself and another node id
@@ -41,34 +45,37 @@ bool differ_in_node_alone(const hlc::Timestamp& one, const hlc::Timestamp& other
   return one.wall_ms == other.wall_ms && one.counter == other.counter && one.node != other.node;
 }
 
-MaybeProblem compare(const scenario::TimestampCheck& check, const codec::Message& request,
+MaybeProblem compare(const scenario::TimestampCheck& check, const judge::Exchange* exchange,
                      const hlc::Timestamp& seen, const std::string& text,
                      const SavedTimestamps& saved) {
-  const auto wanted = check.equals ? named_timestamp(*check.equals, request, saved) : std::nullopt;
+  const auto wanted = check.equals ? named_timestamp(*check.equals, exchange, saved) : std::nullopt;
   if (wanted && *wanted != seen) {
     const auto found = saved.find(*check.equals);
-    return Problem{.message = "the version is not the one saved as " + *check.equals,
-                   .expected = "__ts equal to " +
-                               (found == saved.end() ? hlc::format(*wanted) : found->second.text),
-                   .actual = shown(text),
-                   .kind = judge::Mismatch::kVersionOther};
+    return Problem{
+        .message = Phrase("the version is not the one saved as ").name(*check.equals),
+        .expected = Phrase("__ts equal to ")
+                        .version(found == saved.end() ? hlc::format(*wanted) : found->second.text)
+                        .means("__ts"),
+        .actual = shown(text),
+        .kind = judge::Mismatch::kVersionOther};
   }
   for (const std::string& name : check.greater_than) {
-    const auto other = named_timestamp(name, request, saved);
+    const auto other = named_timestamp(name, exchange, saved);
     if (!other && name == "sent") {
       return Problem{
           .verdict = Verdict::kInconclusive,
           .message = "the request's own timestamp is not legal: nothing can be compared with it"};
     }
     if (!other || seen > *other) continue;
-    if (name == "sent" && is_read(request) && differ_in_node_alone(seen, *other)) continue;
-    return Problem{.message = name == "sent"
-                                  ? "the version is not greater than the request's timestamp"
-                                  : "the version is not greater than the one saved as " + name,
-                   .expected = "__ts greater than " + hlc::format(*other),
-                   .actual = shown(text),
-                   .kind = name == "sent" ? judge::Mismatch::kVersionNotGreater
-                                          : judge::Mismatch::kVersionNotLater};
+    if (name == "sent" && is_read(exchange) && differ_in_node_alone(seen, *other)) continue;
+    return Problem{
+        .message = name == "sent"
+                       ? "the version is not greater than the request's timestamp"
+                       : Phrase("the version is not greater than the one saved as ").name(name),
+        .expected = Phrase("__ts greater than ").version(hlc::format(*other)).means("__ts"),
+        .actual = shown(text),
+        .kind = name == "sent" ? judge::Mismatch::kVersionNotGreater
+                               : judge::Mismatch::kVersionNotLater};
   }
   return std::nullopt;
 }
@@ -101,8 +108,24 @@ MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& me
 
 }  // namespace
 
+Phrase shown_notification(std::string_view payload) {
+  constexpr std::size_t kMostShown = 300;
+  Phrase out;
+  out.bytes(payload, kMostShown);
+  if (payload.find("NOTIFY") == std::string_view::npos) return out;
+  const bool deletion = payload.find("\r\nDEL") != std::string_view::npos;
+  const bool value = payload.find("\r\nVALUE\r\n") != std::string_view::npos;
+  return out.means(
+      fmt::format("NOTIFY {}{}", deletion ? "deletion" : "SET", value ? " VALUE *" : ""));
+}
+
+Phrase shown_notification(std::string_view payload, std::string_view key) {
+  constexpr std::size_t kMostShown = 100;
+  return shown_notification(payload).words(" for key ").quoted(key, kMostShown);
+}
+
 MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& check,
-                             const codec::Message& request, const codec::Message& message,
+                             const judge::Exchange* exchange, const codec::Message& message,
                              SavedTimestamps& saved) {
   if (!check) return std::nullopt;
   const std::string* text = message.property(codec::kTimestampProperty);
@@ -127,7 +150,7 @@ MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& chec
                    .actual = shown(*text),
                    .kind = judge::Mismatch::kVersionForm};
   }
-  if (auto problem = compare(*check, request, *parsed, *text, saved)) return problem;
+  if (auto problem = compare(*check, exchange, *parsed, *text, saved)) return problem;
   if (check->save) saved[*check->save] = {*parsed, *text};
   return std::nullopt;
 }

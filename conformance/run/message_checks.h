@@ -8,7 +8,8 @@
 #include <string_view>
 
 #include "codec/message.h"
-#include "conformance/run/verdict.h"
+#include "conformance/judge/exchange.h"
+#include "conformance/run/failure.h"
 #include "conformance/scenario/scenario.h"
 #include "hlc/hlc.h"
 
@@ -20,12 +21,17 @@ struct SavedTimestamp {
 };
 using SavedTimestamps = std::map<std::string, SavedTimestamp>;
 
-// Checks the `__ts` of `message`, which answers `request` (an empty message for a notification),
-// and saves it when the check says so. A name that was not saved, because the step that would have
-// was refused, compares with nothing.
+// Checks the `__ts` of `message`, which answers `exchange` (null for a notification), and saves it
+// when the check says so. A name that was not saved, because the step that would have was refused,
+// compares with nothing.
 [[nodiscard]] MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& check,
-                                           const codec::Message& request,
+                                           const judge::Exchange* exchange,
                                            const codec::Message& message, SavedTimestamps& saved);
+
+// A notification for people, with the key that its topic names. Whatever its key and its value, it
+// is "NOTIFY SET VALUE *" or such, if it is one at all.
+[[nodiscard]] text::Phrase shown_notification(std::string_view payload);
+[[nodiscard]] text::Phrase shown_notification(std::string_view payload, std::string_view key);
 
 // Rules of the form "absent, or of this kind": a step checks them by citing them.
 inline constexpr std::string_view kContentTypeRule = "ENV-CONTENT-TYPE-1";

@@ -23,29 +23,26 @@
 namespace fencepost::run {
 namespace {
 
-constexpr std::size_t kMaxShownPayload = 300;
-constexpr std::size_t kMaxShownKey = 100;
+using text::Phrase;
 
-std::string shown(const Notified& notified) {
-  return fmt::format("{} for key \"{}\"", escape(notified.message.payload, kMaxShownPayload),
-                     escape(notified.key, kMaxShownKey));
+Phrase shown(const Notified& notified) {
+  return shown_notification(notified.message.payload, notified.key);
 }
 
 // The notification in the forms that the profile allows, for people.
-std::string describe_notification(const scenario::NotificationStep& step, const CaseState& state) {
+Phrase describe_notification(const scenario::NotificationStep& step, const CaseState& state) {
   const std::string value = step.value ? state.bytes_of(*step.value) : "";
-  std::vector<std::string> forms;
+  std::vector<Phrase> forms;
   for (const codec::DialectId id : codec::dialects_of(state.settings.profile)) {
     std::string payload;
     codec::append_notification(payload, {.operation = step.operation, .value = value},
                                codec::dialect(id));
-    payload = escape(payload, kMaxShownPayload);
-    if (std::find(forms.begin(), forms.end(), payload) == forms.end()) {
-      forms.push_back(std::move(payload));
-    }
+    forms.push_back(shown_notification(payload));
   }
-  return fmt::format("{} for key \"{}\"", fmt::join(forms, "  or  "),
-                     escape(state.bytes_of(step.key), kMaxShownKey));
+  constexpr std::size_t kMostOfKey = 100;
+  return Phrase::any_of(std::move(forms))
+      .words(" for key ")
+      .quoted(state.bytes_of(step.key), kMostOfKey);
 }
 
 // `NOTIFY SET` and nothing else, as the article has it where KEYNOTIFY had no option GET.
@@ -54,7 +51,7 @@ bool lacks_value(const codec::Message& message) {
 }
 
 MaybeProblem judge_payload(const scenario::NotificationStep& step, const Notified& notified,
-                           const std::string& expected, CaseState& state) {
+                           const Phrase& expected, CaseState& state) {
   Problem other{.message = "the notification is not the expected one",
                 .expected = expected,
                 .actual = shown(notified),
@@ -100,7 +97,7 @@ MaybeProblem judge_flags(const scenario::NotificationStep& step, const codec::Me
 struct Awaited {
   const scenario::NotificationStep& step;
   RequestClient& observer;
-  std::string expected;  // for people
+  Phrase expected;
   judge::Cause cause = judge::Cause::kUnknown;
 
   [[nodiscard]] std::deque<Notified>& queue() const { return observer.notifications(); }
@@ -234,9 +231,12 @@ MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, Ca
 }
 
 MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
-  const std::string actual = awaited.queue().empty()
-                                 ? fmt::format("nothing within {} ms", within.count() / 1000)
-                                 : "the next one: " + shown(awaited.queue().front());
+  Phrase actual = nothing_within(within);
+  if (!awaited.queue().empty()) {
+    Phrase next = shown(awaited.queue().front());
+    std::string meaning = next.general();
+    actual = Phrase("the next one: ").add(std::move(next)).means(std::move(meaning));
+  }
   return awaited.charge(Problem{.message = "no notification",
                                 .expected = awaited.expected,
                                 .actual = actual,
@@ -272,7 +272,8 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   auto property =
       check_properties(scenario::Expectation{.content_type = step.content_type}, notified.message);
   if (auto problem = awaited.charge(std::move(property), state)) return problem;
-  return awaited.charge(check_timestamp(step.timestamp, {}, notified.message, state.saved), state);
+  return awaited.charge(check_timestamp(step.timestamp, nullptr, notified.message, state.saved),
+                        state);
 }
 
 // What the observer received first must be the notification of the fence.
@@ -454,7 +455,7 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   if (late) {
     auto problem = awaited.charge(Problem{.message = "no notification",
                                           .expected = awaited.expected,
-                                          .actual = "nothing within 0 ms; it came later",
+                                          .actual = nothing_within({}).words("; it came later"),
                                           .kind = judge::Mismatch::kNotificationLate},
                                   state);
     if (problem) return problem;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "conformance/run/case_state.h"
-#include "conformance/run/verdict.h"
+#include "conformance/run/failure.h"
 #include "conformance/scenario/scenario.h"
 
 namespace fencepost::run {

@@ -12,7 +12,7 @@ namespace fencepost::run {
 namespace {
 
 template <typename Kind>
-MaybeProblem seen(const scenario::RequestStep& step, const std::string& what, CaseState& state) {
+MaybeProblem seen(const scenario::RequestStep& step, const text::Phrase& what, CaseState& state) {
   for (const scenario::Outcome& outcome : step.expect.outcomes) {
     if (!std::holds_alternative<Kind>(outcome.what)) continue;
     if (step.expect.open) state.note_open_point(step, outcome);

@@ -53,7 +53,8 @@ Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchan
   Problem problem{.message = "the reply is not the expected one",
                   .expected = describe(expect.outcomes, context),
                   .actual = describe(*exchange.reply),
-                  .kind = judge::Mismatch::kReply};
+                  .kind = judge::Mismatch::kReply,
+                  .malformed = !exchange.reply->decoded};
   if (judge::is_error_with_detail(expect.outcomes, *exchange.reply, context)) {
     problem.message = "the error has more than its listed text";
     problem.kind = judge::Mismatch::kErrorDetail;
@@ -70,7 +71,9 @@ MaybeProblem check_form(const judge::ReceivedReply& reply) {
   return Problem{
       .message = "the reply is not well formed: " + codec::describe(reply.decoded.error()),
       .expected = "a reply of the protocol",
-      .actual = describe(reply)};
+      .actual = describe(reply),
+      .kind = judge::Mismatch::kReplyForm,
+      .malformed = true};
 }
 
 MaybeProblem judge_payload(const scenario::RequestStep& step, const judge::Exchange& exchange,
@@ -108,8 +111,7 @@ std::optional<std::string_view> refused_key(const scenario::Expectation& expect,
       (error && error != codec::ErrorCode::kSyntax)) {
     return std::nullopt;
   }
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   return command ? std::optional(command->key) : std::nullopt;
 }
 
@@ -144,8 +146,7 @@ judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::
     out.missing_key_is_error = nothing && reply.is(ReplyKind::kError) && !reply.error();
   }
   out.refused_key = refused_key(expect, exchange);
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   out.set_again = command && state.changes.is_set_again(command->key, state.clock.now());
   return out;
 }
@@ -194,8 +195,7 @@ std::optional<scenario::TimestampCheck> timestamp_check(const scenario::RequestS
 std::string rule_of_compared_version(const Problem& problem, const judge::Exchange& exchange,
                                      const CaseState& state) {
   if (problem.kind != judge::Mismatch::kVersionOther) return {};
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   return command ? std::string(state.key_states.rule_of_version(command->key)) : std::string();
 }
 
@@ -204,8 +204,7 @@ std::string rule_of_compared_version(const Problem& problem, const judge::Exchan
 std::string rule_of_promise(const Problem& problem, const scenario::RequestStep& step,
                             const judge::Exchange& exchange, const CaseState& state) {
   if (problem.kind != judge::Mismatch::kReply) return {};
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   const bool gone = exchange.reply->is(ReplyKind::kMissing);
   if (gone && command && state.key_states.of(command->key, exchange.sent).expires) return {};
   return state.rule_of_outcome(step.expect.by);
@@ -246,21 +245,22 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
   const bool refusal =
       (step.expect.open || !step.expect.by.empty()) && reply.payload().starts_with('-');
   if (!refusal) {
-    auto problem = charged(check_timestamp(timestamp_check(step, reply), exchange.request,
-                                           reply.message, state.saved));
+    auto problem = charged(
+        check_timestamp(timestamp_check(step, reply), &exchange, reply.message, state.saved));
     if (problem) return problem;
   }
   return charged(check_properties(step.expect, reply.message));
 }
 
-std::string expected_text(const scenario::RequestStep& step, const judge::Exchange& exchange,
-                          const CaseState& state) {
+text::Phrase expected_text(const scenario::RequestStep& step, const judge::Exchange& exchange,
+                           const CaseState& state) {
   return describe(step.expect.outcomes, context_of(exchange, state));
 }
 
 void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
                    Problem& problem) {
   state.result.forms.push_back(form);
+  problem.other_dialect = true;
   problem.message =
       fmt::format("the {} has the form of the {} dialect, and this run judges by the {} one", what,
                   codec::dialect(form.second).name, name(state.settings.profile));

@@ -7,7 +7,7 @@
 #include "conformance/judge/exchange.h"
 #include "conformance/judge/judge.h"
 #include "conformance/run/case_state.h"
-#include "conformance/run/verdict.h"
+#include "conformance/run/failure.h"
 #include "conformance/scenario/scenario.h"
 
 namespace fencepost::run {
@@ -18,8 +18,8 @@ namespace fencepost::run {
                                        const judge::Exchange& exchange, CaseState& state);
 
 // The replies that the step expects, for people.
-[[nodiscard]] std::string expected_text(const scenario::RequestStep& step,
-                                        const judge::Exchange& exchange, const CaseState& state);
+[[nodiscard]] text::Phrase expected_text(const scenario::RequestStep& step,
+                                         const judge::Exchange& exchange, const CaseState& state);
 
 // A reply or notification of the right meaning has the form of a dialect that this run does not
 // judge by: makes the problem say so, and cite the requirement that prescribes the form.

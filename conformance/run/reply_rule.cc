@@ -13,12 +13,6 @@
 namespace fencepost::run {
 namespace {
 
-std::optional<codec::Command> command_of(const judge::Exchange& exchange) {
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
-  return command ? std::optional(*command) : std::nullopt;
-}
-
 judge::RequestFacts request_facts(const judge::Exchange& exchange) {
   const std::string* token = exchange.request.property(codec::kTokenProperty);
   const std::string* timestamp = exchange.request.property(codec::kTimestampProperty);
@@ -27,7 +21,7 @@ judge::RequestFacts request_facts(const judge::Exchange& exchange) {
   judge::RequestFacts out{.verb = exchange.verb,
                           .has_token = token != nullptr,
                           .token_is_malformed = token_is_malformed};
-  if (const auto command = command_of(exchange)) {
+  if (const auto& command = exchange.command) {
     out.condition = command->condition;
     out.stop = command->stop;
   }
@@ -66,8 +60,7 @@ std::string rule_of_either(const scenario::Expectation& expect, const judge::Exc
   using codec::ReplyKind;
   if (expect.outcomes.empty()) return {};
   if (are_all<scenario::ErrorReply>(expect) && !exchange.reply->is(ReplyKind::kError)) {
-    const auto command =
-        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    const auto& command = exchange.command;
     if (command || !exchange.verb) return {};
     return std::string(judge::requirement_of(command.error(), request_facts(exchange)));
   }
@@ -110,7 +103,7 @@ std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchan
   const auto wanted = wanted_reply(step.expect);
   if (!wanted) return rule_of_either(step.expect, exchange);
   judge::KeyFacts before;
-  if (const auto command = command_of(exchange)) {
+  if (const auto& command = exchange.command) {
     before = state.key_states.of(command->key, exchange.sent);
     // An earlier request that was answered, and not carried out, shows in a later one: then its
     // rule is broken, and the later request is innocent. Other requests than a GET may be wrong
@@ -156,7 +149,7 @@ std::string rule_kept_by(const scenario::RequestStep& step) {
 std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& state) {
   using codec::ErrorCode;
   using codec::Verb;
-  const auto command = command_of(exchange);
+  const auto command = exchange.command;
   const auto error = exchange.reply->error();
   if (!command || !error) return {};
   const bool reads = command->verb == Verb::kGet || command->verb == Verb::kKeynotify;
@@ -194,7 +187,7 @@ std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& st
 std::string subject_of(const judge::Exchange& exchange) {
   if (!exchange.verb) return "invalid payload";
   std::string out(codec::name(*exchange.verb));
-  if (const auto command = command_of(exchange)) {
+  if (const auto& command = exchange.command) {
     if (command->condition == codec::Condition::kIfAbsent) out += " NX";
     if (command->condition == codec::Condition::kIfAbsentOrEqual) out += " NEX";
     if (command->expires_after) out += " PX";

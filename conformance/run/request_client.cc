@@ -15,6 +15,9 @@
 namespace fencepost::run {
 namespace {
 
+constexpr std::size_t kMostOfTopic = 300;  // that people see
+constexpr std::size_t kMostOfPayload = 120;
+
 // Bytes of notifications, and of what nobody asked for, to one client.
 constexpr std::size_t kMostReceived = std::size_t{16} << 20U;
 
@@ -239,11 +242,21 @@ void RequestClient::take_message(codec::Message message, Duration time) {
     exchange->reply.emplace(std::move(message), time, wall_at(time));
     return;
   }
-  std::string text = fmt::format(
-      "a message on the topic {} with correlation data {} that answers no open request: {}",
-      escape(message.topic, 300),
-      message.correlation_data ? "\"" + escape(*message.correlation_data, 40) + "\"" : "absent",
-      summarize(message));
+  text::Phrase text = text::Phrase("a message on the topic ")
+                          .bytes(message.topic, kMostOfTopic)
+                          .words(" with correlation data ");
+  if (message.correlation_data) {
+    text.correlation_data(*message.correlation_data, 40);
+  } else {
+    text.words("absent");
+  }
+  text.words(" that answers no open request: ");
+  if (codec::decode_command(message.payload)) {
+    text.words(summarize(message));
+  } else {
+    text.bytes(message.payload, kMostOfPayload);
+  }
+  text.means("a message that answers no open request");
   std::string rule = rule_of_unasked(message);
   surprises_.push_back({.text = std::move(text),
                         .rule = std::move(rule),
@@ -305,8 +318,10 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
   }
   // Of a key that this client observes, it is its own, and the topic is wrong.
   const bool own = target && rule_of_unexpected(target->key) == "NTF-SEND-4";
-  surprises_.push_back({.text = "a notification on the topic " + escape(message.topic, 300) +
-                                ", which is not this client's or not upper-case Base16",
+  surprises_.push_back({.text = text::Phrase("a notification on the topic ")
+                                    .bytes(message.topic, kMostOfTopic)
+                                    .words(", which is not this client's or not upper-case Base16")
+                                    .means("a notification on another topic"),
                         .rule = target && !own ? "NTF-SEND-3" : "NTF-TOPIC-1",
                         .message = message,
                         .time = time});
@@ -316,8 +331,7 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
 std::string RequestClient::rule_of_unexpected(const std::string& key) const {
   std::string out = "NTF-SEND-3";
   for (const judge::Exchange& exchange : exchanges_) {
-    const auto command =
-        codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+    const auto& command = exchange.command;
     if (!command || command->verb != codec::Verb::kKeynotify) continue;
     // Req: NTF-REQUEST-3. A name is not a pattern, and not the beginning of one.
     const std::string_view prefix =

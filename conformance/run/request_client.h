@@ -24,6 +24,7 @@
 #include "conformance/judge/exchange.h"
 #include "conformance/run/client_pool.h"
 #include "conformance/run/transcript.h"
+#include "conformance/text/phrase.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/held_bytes.h"
 
@@ -43,7 +44,7 @@ struct Notified {
 // A message that is neither the reply to an open request nor a notification of this client, or a
 // PUBACK that contradicts a reply.
 struct Surprise {
-  std::string text;
+  text::Phrase text;
   std::string rule{};  // that it breaks; empty where the case alone can tell
   std::optional<codec::Message> message{};
   endpoint::Duration time{0};

@@ -62,8 +62,7 @@ void note_expiry(const judge::Exchange& exchange, CaseState& state) {
       !exchange.reply->is(codec::ReplyKind::kOk)) {
     return;
   }
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   if (!command) return;
   // A new SET takes the old time away. Req: SET-PX-3
   const std::string key(command->key);
@@ -97,6 +96,12 @@ bool is_unacknowledged(RequestClient& from) {
   return from.disconnected().has_value();
 }
 
+Problem no_response(const char* message, const Sent& sent, const CaseState& state) {
+  Problem out = nobody_answers(message, expected_text(*sent.step, *sent.exchange, state), state);
+  out.kind = judge::Mismatch::kNoResponse;
+  return out;
+}
+
 // Silence and disconnection. Time alone would not show which it is: a GET sent after the request
 // shows that the store is there. It may answer the later one first.
 // (MQTT 5, 4.6 orders packets, not what a store does; Req: ENV-ORDER-OPEN-1)
@@ -110,8 +115,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   if (!in_time && !from.disconnected() &&
       explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
     if (is_unacknowledged(from)) return unexpected_disconnect(from);
-    return nobody_answers("neither this request nor the next one was answered",
-                          expected_text(*sent.step, exchange, state), state);
+    return no_response("neither this request nor the next one was answered", sent, state);
   }
   if (!exchange.is_over() && !from.disconnected() && probed()) {
     const SlotYield waiting(state.settings.slots);
@@ -140,7 +144,8 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   return Problem{.message = silent ? "the client stayed connected and got no reply"
                                    : "neither this request nor the next one was answered",
                  .expected = expected_text(*sent.step, exchange, state),
-                 .actual = non_reply_text(exchange, probed())};
+                 .actual = non_reply_text(exchange, probed()),
+                 .kind = silent ? judge::Mismatch::kOther : judge::Mismatch::kNoResponse};
 }
 
 // What is not answered soon is waited for: others run meanwhile.
@@ -166,7 +171,7 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   if (!known() && !from.disconnected() &&
       explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
     if (is_unacknowledged(from)) return unexpected_disconnect(from);
-    return nobody_answers("no response", expected_text(*sent.step, exchange, state), state);
+    return no_response("no response", sent, state);
   }
   note_expiry(exchange, state);
   state.changes.note(*sent.exchange, sent.from->client_id());
@@ -179,10 +184,10 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   if (from.disconnected()) return unexpected_disconnect(from);
   // A reply that nobody can find, e.g. with other correlation data, says more than its absence.
   if (!from.surprises().empty()) return state.clients.check_surprises();
-  return Problem{
-      .message = "no response",
-      .expected = expected_text(*sent.step, exchange, state),
-      .actual = fmt::format("nothing within {} ms", state.reply_timeout().count() / 1000)};
+  return Problem{.message = "no response",
+                 .expected = expected_text(*sent.step, exchange, state),
+                 .actual = nothing_within(state.reply_timeout()),
+                 .kind = judge::Mismatch::kNoResponse};
 }
 
 // A request that is like any other has to be answered; of others the case knows more.
@@ -193,8 +198,7 @@ std::string rule_without_reply(const scenario::RequestStep& step, const judge::E
                      !step.response_topic && !step.no_response_topic && !step.correlation &&
                      !step.no_correlation && step.qos == 1 && !step.retain &&
                      !step.expiry_seconds && step.user_properties.empty() && !step.packet;
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   // Req: ENV-RESPONSE-TOPIC-7
   const bool only_topic = step.response_topic && step.expect.cites.empty() && command &&
                           !expects<scenario::NoReply>(step) &&

@@ -8,7 +8,7 @@
 #include "base/result.h"
 #include "conformance/judge/exchange.h"
 #include "conformance/run/case_state.h"
-#include "conformance/run/verdict.h"
+#include "conformance/run/failure.h"
 #include "conformance/scenario/scenario.h"
 
 namespace fencepost::run {

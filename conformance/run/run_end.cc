@@ -10,7 +10,7 @@ SuiteResult nothing_run(const std::vector<const scenario::Case*>& cases, bool en
   SuiteResult out;
   out.endpoint_lost = endpoint_lost;
   for (const scenario::Case* test_case : cases) {
-    out.cases.push_back({.test_case = test_case, .position = test_case->position});
+    out.cases.push_back({.test_case = test_case, .failure = {.position = test_case->position}});
   }
   out.summary.not_run = out.cases.size();
   return out;

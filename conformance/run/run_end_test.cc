@@ -18,7 +18,7 @@ TEST(NothingRun, HasEachCaseAsNotRun) {
     ASSERT_EQ(out.cases.size(), 2U);
     EXPECT_EQ(out.cases[1].test_case, &two);
     EXPECT_EQ(out.cases[1].verdict, Verdict::kNotRun);
-    EXPECT_EQ(out.cases[1].position.line, two.position.line);
+    EXPECT_EQ(out.cases[1].failure.position.line, two.position.line);
     EXPECT_EQ(out.summary.not_run, 2U);
     EXPECT_EQ(out.endpoint_lost, lost);
     EXPECT_EQ(exit_code(out), lost ? ExitCode::kUnreachable : ExitCode::kInconclusive);

@@ -75,14 +75,18 @@ Silence explain_silence(RequestClient& client, const std::function<bool()>& done
   return ended() ? Silence::kEnded : Silence::kLeftOut;
 }
 
-Problem nobody_answers(std::string message, std::string expected, const CaseState& state) {
+text::Phrase nothing_within(endpoint::Duration time) {
+  return text::Phrase("nothing within ").milliseconds(time.count() / 1000).means("nothing");
+}
+
+Problem nobody_answers(text::Phrase message, text::Phrase expected, const CaseState& state) {
   return {.verdict = Verdict::kLost,
           .doubt = Doubt::kSilence,
           .message = std::move(message),
           .expected = std::move(expected),
-          .actual = fmt::format("nothing within {} ms, nor did another client get an answer; the "
-                                "store, its broker, the network or this machine stood still",
-                                state.reply_timeout().count() / 1000)};
+          .actual = nothing_within(state.reply_timeout())
+                        .words(", nor did another client get an answer; the store, its broker, "
+                               "the network or this machine stood still")};
 }
 
 }  // namespace fencepost::run

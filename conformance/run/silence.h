@@ -25,8 +25,11 @@ enum class Silence {
 [[nodiscard]] Silence explain_silence(RequestClient& client, const std::function<bool()>& done,
                                       std::optional<codec::Verb> unanswered, CaseState& state);
 
+// "nothing within 2000 ms", for people.
+[[nodiscard]] text::Phrase nothing_within(endpoint::Duration time);
+
 // Nobody was answered: decides nothing, unless the endpoint turns out to be gone.
-[[nodiscard]] Problem nobody_answers(std::string message, std::string expected,
+[[nodiscard]] Problem nobody_answers(text::Phrase message, text::Phrase expected,
                                      const CaseState& state);
 
 }  // namespace fencepost::run

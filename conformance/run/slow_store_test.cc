@@ -106,8 +106,8 @@ TEST(SlowStore, DecidesNothingWhileNobodyIsAnswered) {
   const CaseResult result = run_on(falling_silent(1, kAll), case_of({.steps = kWriteAndRead}));
   EXPECT_EQ(result.verdict, Verdict::kLost);
   EXPECT_EQ(result.doubt, Doubt::kSilence);
-  EXPECT_EQ(result.message, "no response");
-  EXPECT_THAT(result.actual, HasSubstr("nor did another client get an answer"));
+  EXPECT_EQ(result.failure.message, "no response");
+  EXPECT_THAT(result.failure.actual, HasSubstr("nor did another client get an answer"));
 }
 
 // --- the suite ---------------------------------------------------------------------------------
@@ -134,11 +134,11 @@ TEST(SlowStoreSuite, RunsAnInconclusiveCaseOnceMoreAndKeepsBothAttempts) {
 )"})});
   const CaseResult& entry = result.cases.at(0);
   // The second attempt is the same on a store that is as fast as usual.
-  EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.message;
+  EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.failure.message;
   ASSERT_TRUE(entry.first_attempt);
   EXPECT_EQ(entry.first_attempt->verdict, Verdict::kInconclusive);
-  EXPECT_THAT(entry.first_attempt->message, HasSubstr("when it no longer proves anything"));
-  EXPECT_EQ(entry.first_attempt->step, 2U);
+  EXPECT_THAT(entry.first_attempt->failure.message, HasSubstr("when it no longer proves anything"));
+  EXPECT_EQ(entry.first_attempt->failure.step, 2U);
   EXPECT_EQ(result.summary.inconclusive, 0U);
 }
 
@@ -159,7 +159,7 @@ TEST(SlowStoreSuite, FindsNothingOfTheFirstAttemptInTheSecond) {
 - {get: other, expect: {reply: missing, before: t1 + 900ms}}
 )"})});
   const CaseResult& entry = result.cases.at(0);
-  EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.message << entry.actual;
+  EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.failure.message << entry.failure.actual;
   EXPECT_TRUE(entry.first_attempt);
 }
 
@@ -193,9 +193,9 @@ TEST(SlowStoreSuite, ChargesNoRuleWithASetUpThatWasNotAcknowledged) {
       FakeEndpoint endpoint(script);
       const SuiteResult result = run(endpoint, {case_of({.steps = kWriteAndRead})});
       const CaseResult& entry = result.cases.at(0);
-      EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.message;
+      EXPECT_EQ(entry.verdict, Verdict::kPassed) << entry.failure.message;
       ASSERT_TRUE(entry.first_attempt);
-      EXPECT_EQ(entry.first_attempt->message, "no acknowledgement in time");
+      EXPECT_EQ(entry.first_attempt->failure.message, "no acknowledgement in time");
     }
   }
 }
@@ -224,7 +224,7 @@ TEST(SlowStoreSuite, FailsAStoreThatARequestSilencesEachTime) {
 - {vdel: {key: k, value: "v"}, expect: {reply: {count: 1}}}
 )"})});
   EXPECT_EQ(result.cases.at(0).verdict, Verdict::kFailed);
-  EXPECT_EQ(result.cases.at(0).message, "no response");
+  EXPECT_EQ(result.cases.at(0).failure.message, "no response");
   EXPECT_TRUE(result.cases.at(0).first_attempt);
 }
 

@@ -15,7 +15,6 @@
 #include "conformance/run/client_pool.h"
 #include "conformance/run/path_times.h"
 #include "conformance/run/request_client.h"
-#include "conformance/run/signature.h"
 #include "conformance/run/time_limits.h"
 #include "conformance/scenario/moves_clock.h"
 #include "endpoint/end_of_waits.h"
@@ -75,7 +74,8 @@ class SuiteRun {
     settings_.path = &path_;
     settings_.transcripts = &transcripts_;
     for (const scenario::Case* test_case : cases) {
-      result_.cases.push_back({.test_case = test_case, .position = test_case->position});
+      result_.cases.push_back(
+          {.test_case = test_case, .failure = {.position = test_case->position}});
       result_.longest_wait = std::max(result_.longest_wait, test_case->expected_wait());
     }
   }
@@ -105,7 +105,7 @@ class SuiteRun {
       std::string missing = missing_capability(*result.test_case, offered);
       if (missing.empty()) continue;
       result.verdict = Verdict::kSkipped;
-      result.message = std::move(missing);
+      result.failure.message = std::move(missing);
       settled_before_.insert(result.test_case);
       finish(result);
     }
@@ -288,10 +288,11 @@ class SuiteRun {
       const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
                         session.error().kind == endpoint::ErrorKind::kInternal;
       result.test_case = &test_case;
-      result.position = test_case.position;
       result.verdict = ours ? Verdict::kInconclusive : Verdict::kLost;
       result.doubt = Doubt::kSetUp;
-      result.message = session.error().text;
+      result.failure =
+          failure_of({.message = session.error().text}, {settings_.key_prefix, settings_.run_id});
+      result.failure.position = test_case.position;
     }
     if (result.verdict == Verdict::kLost && !was_cut_short(result) && decide_loss(result, caller) &&
         session) {
@@ -326,12 +327,8 @@ class SuiteRun {
       again.verdict = Verdict::kFailed;
     }
     if (again.deviations.empty()) again.deviations = std::move(slot.deviations);
-    again.first_attempt = Attempt{.verdict = slot.verdict,
-                                  .message = std::move(slot.message),
-                                  .expected = std::move(slot.expected),
-                                  .actual = std::move(slot.actual),
-                                  .step = slot.step,
-                                  .duration = slot.duration};
+    again.first_attempt = Attempt{
+        .verdict = slot.verdict, .failure = std::move(slot.failure), .duration = slot.duration};
     slot = std::move(again);
   }
 
@@ -344,14 +341,12 @@ class SuiteRun {
       lost_ = true;
       result_.endpoint_lost = true;
       if (result_.lost_message.empty()) {
-        result_.lost_message = result.message + "; now: " + reachable.error().text;
+        result_.lost_message = result.failure.message + "; now: " + reachable.error().text;
       }
       return false;
     }
     // What was merely slow breaks no rule.
     result.verdict = result.doubt == Doubt::kNone ? Verdict::kFailed : Verdict::kInconclusive;
-    if (result.doubt == Doubt::kNone && result.expected.empty())
-      result.expected = "a connection that lasts as long as the case";
     return true;
   }
 
@@ -428,14 +423,9 @@ class SuiteRun {
   SuiteResult result_;
 };
 
-std::string mixes(codec::Divergence divergence) {
-  return "the endpoint mixes both forms of " + std::string(codec::name(divergence));
-}
-
-// Was this case chosen by check_consistency()? No step is to blame, so nothing else can have failed
-// it like this.
+// Was this case chosen by check_consistency()?
 bool is_witness(const CaseResult& entry) {
-  return entry.step == 0 && entry.requirement == kConsistencyRequirement && !entry.unexpected_pass;
+  return entry.failure.kind == judge::Mismatch::kMixedForms && !entry.unexpected_pass;
 }
 
 // Takes back what an earlier check_consistency() said of fewer results.
@@ -443,10 +433,7 @@ void forget_witnesses(SuiteResult& result) {
   for (CaseResult& entry : result.cases) {
     if (entry.verdict != Verdict::kFailed || !is_witness(entry)) continue;
     entry.verdict = Verdict::kPassed;
-    entry.requirement.clear();
-    entry.message.clear();
-    entry.expected.clear();
-    entry.actual.clear();
+    entry.failure = {.position = entry.test_case->position};
   }
 }
 
@@ -456,7 +443,7 @@ CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
   CaseResult* first = nullptr;
   for (CaseResult& entry : result.cases) {
     if (entry.verdict == Verdict::kExpectedFailure && is_witness(entry) &&
-        entry.message == mixes(divergence)) {
+        entry.failure.subject == codec::name(divergence)) {
       return nullptr;
     }
     const bool sees =
@@ -474,14 +461,18 @@ void check_consistency(SuiteResult& result) {
   for (const auto& [divergence, forms] : result.forms) {
     CaseResult* witness = forms.size() < 2 ? nullptr : find_witness(result, divergence);
     if (witness == nullptr) continue;
+    const std::string form(codec::name(divergence));
     witness->verdict = Verdict::kFailed;
-    witness->requirement = std::string(kConsistencyRequirement);
-    witness->message = mixes(divergence);
-    witness->expected =
-        "the same form in every case: that of the documented or of the deployed dialect";
-    witness->actual = "both forms in this run";
-    witness->step = 0;
-    witness->position = witness->test_case->position;
+    witness->failure = failure_of(
+        {.message = "the endpoint mixes both forms of " + form,
+         .expected =
+             "the same form in every case: that of the documented or of the deployed dialect",
+         .actual = "both forms in this run",
+         .cites = std::string(kConsistencyRequirement),
+         .subject = form,
+         .kind = judge::Mismatch::kMixedForms},
+        {});
+    witness->failure.position = witness->test_case->position;
   }
 }
 
@@ -545,7 +536,7 @@ void apply_preflight(const PreflightReport& report, SuiteOptions& options) {
 bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue, bool strict) {
   if (result.unexpected_pass) return false;  // it is the baseline that is wrong, at any level
   if (result.waived) return true;
-  const scenario::Requirement* requirement = catalogue.find(result.requirement);
+  const scenario::Requirement* requirement = catalogue.find(result.failure.requirement);
   const scenario::Level level =
       requirement != nullptr ? requirement->level : catalogue.level_of(*result.test_case);
   return !strict && level == scenario::Level::kShould;
@@ -562,11 +553,6 @@ SuiteResult run_suite(endpoint::Endpoint& endpoint, const std::vector<const scen
 void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict) {
   collect(result);
   check_consistency(result);
-  for (CaseResult& entry : result.cases) {
-    const bool against =
-        entry.verdict == Verdict::kFailed || entry.verdict == Verdict::kExpectedFailure;
-    if (against) entry.signature = signature(entry);
-  }
   count(result, catalogue, strict);
 }
 
@@ -593,22 +579,14 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue,
     const scenario::Requirement* requirement = catalogue.find(id);
     return requirement == nullptr || binds(*requirement, basis);
   };
-  const auto fail_by = [&](const Deviation& deviation) {
+  const auto fail_by = [&](const Failure& deviation) {
     result.verdict = Verdict::kFailed;
-    result.requirement = deviation.requirement;
-    result.direct = deviation.direct;
-    result.suspects = deviation.suspects;
-    result.subject = deviation.subject;
-    result.message = deviation.message;
-    result.expected = deviation.expected;
-    result.actual = deviation.actual;
-    result.step = deviation.step;
-    result.position = deviation.position;
+    result.failure = deviation;
   };
   if (result.verdict == Verdict::kPassed || result.verdict == Verdict::kFailed ||
       result.verdict == Verdict::kInconclusive) {
     const auto first = std::find_if(result.deviations.begin(), result.deviations.end(),
-                                    [&](const Deviation& each) { return bound(each.requirement); });
+                                    [&](const Failure& each) { return bound(each.requirement); });
     if (first != result.deviations.end()) {
       fail_by(*first);
     } else if (result.verdict == Verdict::kPassed && !result.deviations.empty()) {
@@ -616,10 +594,10 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue,
     }
   }
   // Cases of others may have a catalogue of others.
-  if (result.verdict == Verdict::kFailed && catalogue.find(result.requirement) == nullptr) {
-    result.requirement = result.test_case->requirements.front();
+  if (result.verdict == Verdict::kFailed && catalogue.find(result.failure.requirement) == nullptr) {
+    result.failure.requirement = result.test_case->requirements.front();
   }
-  result.waived = result.verdict == Verdict::kFailed && !bound(result.requirement);
+  result.waived = result.verdict == Verdict::kFailed && !bound(result.failure.requirement);
 }
 
 std::string observed_dialect(const SuiteResult& result) {

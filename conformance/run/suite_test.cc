@@ -212,7 +212,7 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
     cases.push_back(case_of({.more = "requires: [" + names + "]", .steps = kGet}));
     const SuiteResult result = run(endpoint, cases);
     EXPECT_EQ(result.cases[0].verdict, Verdict::kSkipped);
-    EXPECT_THAT(result.cases[0].message, StartsWith(message));
+    EXPECT_THAT(result.cases[0].failure.message, StartsWith(message));
     EXPECT_THAT(endpoint.published(), IsEmpty());
   }
   FakeEndpoint able({.behaviour = reference_store(),
@@ -551,9 +551,9 @@ TEST(SuiteLoss, FailsACaseWhoseClientALivingEndpointThrowsOut) {
       },
       cases);
   EXPECT_THAT(verdicts(result), ElementsAre("a passed", "b failed", "c passed"));
-  EXPECT_EQ(result.cases[1].requirement, "R-MUST-1");
-  EXPECT_EQ(result.cases[1].expected, "a connection that lasts as long as the case");
-  EXPECT_EQ(result.cases[1].actual, "DISCONNECT with reason code 0x82");
+  EXPECT_EQ(result.cases[1].failure.requirement, "R-MUST-1");
+  EXPECT_EQ(result.cases[1].failure.expected, "a connection that lasts as long as the case");
+  EXPECT_EQ(result.cases[1].failure.actual, "DISCONNECT with reason code 0x82");
   EXPECT_FALSE(result.endpoint_lost);
   EXPECT_EQ(exit_code(result), ExitCode::kFailed);
 }
@@ -567,8 +567,8 @@ TEST(SuiteLoss, DecidesNothingWhenNoSessionCanBeOpenedAtALivingEndpoint) {
                          }});
   const SuiteResult result = run(endpoint, cases);
   EXPECT_THAT(verdicts(result), ElementsAre("t.case inconclusive"));
-  EXPECT_EQ(result.cases[0].message, "no thread");
-  EXPECT_EQ(result.cases[0].position.file, "t.yaml");
+  EXPECT_EQ(result.cases[0].failure.message, "no thread");
+  EXPECT_EQ(result.cases[0].failure.position.file, "t.yaml");
 }
 
 TEST(SuiteStop, BeginsNoFurtherCaseAndSaysSo) {
@@ -646,10 +646,10 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_EQ(observed_dialect(result), "mixed");
   const CaseResult& witness = result.cases[0];
-  EXPECT_EQ(witness.requirement, "RESP-INVALID-1");
-  EXPECT_EQ(witness.message, "the endpoint mixes both forms of set-not-applied");
-  EXPECT_EQ(witness.step, 0U);
-  EXPECT_EQ(witness.position.line, witness.test_case->position.line);
+  EXPECT_EQ(witness.failure.requirement, "RESP-INVALID-1");
+  EXPECT_EQ(witness.failure.message, "the endpoint mixes both forms of set-not-applied");
+  EXPECT_EQ(witness.failure.step, 0U);
+  EXPECT_EQ(witness.failure.position.line, witness.test_case->position.line);
 }
 
 // Callers that change verdicts summarize again.
@@ -681,8 +681,8 @@ TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
   result.cases[0].forms = right.forms;
   summarize(result, catalogue(), false);
   EXPECT_EQ(outcome_text(result.cases[0]), "passed");
-  EXPECT_EQ(result.cases[0].message, "");
-  EXPECT_EQ(result.cases[0].requirement, "");
+  EXPECT_EQ(result.cases[0].failure.message, "");
+  EXPECT_EQ(result.cases[0].failure.requirement, "");
 }
 
 TEST(SuiteDialect, TellsWhichOneItSaw) {
@@ -761,7 +761,7 @@ TEST(SuiteBinding, FailsByTheRuleOfTheDeployedServiceWhereThatIsJudgedBy) {
   const std::vector<scenario::Case> cases = miss_and_refusal();
   const SuiteResult result = run_by(codec::Profile::kDeployed, ":-1\r\n", cases);
   EXPECT_THAT(verdicts(result), ElementsAre("nx-0 passed", "miss failed"));
-  EXPECT_EQ(result.cases[1].requirement, "VER-MISS-1");
+  EXPECT_EQ(result.cases[1].failure.requirement, "VER-MISS-1");
   EXPECT_FALSE(result.cases[1].waived);
   EXPECT_EQ(exit_code(result), ExitCode::kFailed);
 }
@@ -771,9 +771,9 @@ TEST(SuiteBinding, WarnsByItWhereTheArticleAloneIsJudgedBy) {
   const SuiteResult result = run_by(codec::Profile::kDocumented, "-1\r\n", cases);
   EXPECT_EQ(counts(result.summary),
             "1 passed, 0 failed, 1 warnings, 0 skipped, 0 inconclusive, 0 not run");
-  EXPECT_EQ(result.cases[1].requirement, "VER-MISS-1");
+  EXPECT_EQ(result.cases[1].failure.requirement, "VER-MISS-1");
   EXPECT_TRUE(result.cases[1].waived);
-  EXPECT_EQ(result.cases[1].step, 1U);
+  EXPECT_EQ(result.cases[1].failure.step, 1U);
   EXPECT_EQ(exit_code(result), ExitCode::kConformant);
 }
 
@@ -783,8 +783,8 @@ TEST(SuiteBinding, FailsByWhatComesLaterAndBinds) {
       miss_and_refusal("- get: k\n  expect: {reply: {value: \"v\"}}\n");
   const SuiteResult result = run_by(codec::Profile::kDocumented, "-1\r\n", cases);
   EXPECT_THAT(verdicts(result), ElementsAre("nx-0 passed", "miss failed"));
-  EXPECT_EQ(result.cases[1].requirement, "R-MUST-1");
-  EXPECT_EQ(result.cases[1].step, 2U);
+  EXPECT_EQ(result.cases[1].failure.requirement, "R-MUST-1");
+  EXPECT_EQ(result.cases[1].failure.step, 2U);
   EXPECT_EQ(result.summary.failed, 1U);
 }
 
@@ -804,9 +804,9 @@ TEST(SuiteBinding, BlamesTheFirstDifferenceThatBinds) {
   const std::vector<scenario::Case> cases =
       miss_and_refusal("- get: k\n  expect: {reply: {value: \"v\"}}\n");
   const SuiteResult result = run_by(codec::Profile::kAuto, ":-1\r\n", cases);
-  EXPECT_EQ(result.cases[1].requirement, "VER-MISS-1");
-  EXPECT_EQ(result.cases[1].step, 1U);
-  EXPECT_EQ(result.cases[1].position.line, kFirstStepLine);
+  EXPECT_EQ(result.cases[1].failure.requirement, "VER-MISS-1");
+  EXPECT_EQ(result.cases[1].failure.step, 1U);
+  EXPECT_EQ(result.cases[1].failure.position.line, kFirstStepLine);
 }
 
 TEST(SuiteReport, CollectsOpenPointsOfAllCases) {

@@ -180,8 +180,7 @@ std::vector<std::string> in_order(const Rules& rules) { return {rules.begin(), r
 std::vector<std::string> suspects_of(const Problem& problem, const scenario::RequestStep& step,
                                      const judge::Exchange& exchange, const CaseState& state) {
   if (!exchange.reply) return {};
-  const auto command =
-      codec::parse_command(exchange.request.payload, codec::dialect(codec::DialectId::kDeployed));
+  const auto& command = exchange.command;
   if (!command) return {};
   Suspicion found(command->key, exchange.sent, state.key_states);
   if (problem.kind == Mismatch::kReply) {

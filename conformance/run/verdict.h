@@ -1,12 +1,7 @@
-// What a case comes to, and why when it does not pass.
+// What a case comes to.
 #pragma once
 
-#include <optional>
-#include <string>
 #include <string_view>
-#include <vector>
-
-#include "conformance/judge/mismatch.h"
 
 namespace fencepost::run {
 
@@ -30,20 +25,5 @@ enum class Doubt {
 
 // What a broker breaks that does what MQTT 5 forbids a server.
 inline constexpr std::string_view kBrokerRule = "ENV-MQTT5-3";
-
-// Why a case does not pass.
-struct Problem {
-  Verdict verdict = Verdict::kFailed;
-  Doubt doubt = Doubt::kNone;
-  std::string message;
-  std::string expected{};
-  std::string actual{};
-  std::string cites{};    // requirement id; the case's first when empty
-  std::string subject{};  // what differs: see CaseResult
-  std::string direct{};
-  std::vector<std::string> suspects{};  // see CaseResult
-  judge::Mismatch kind = judge::Mismatch::kOther;
-};
-using MaybeProblem = std::optional<Problem>;
 
 }  // namespace fencepost::run

@@ -272,7 +272,7 @@ TEST(BuiltInCases, PassOnTheRightStore) {
   for (const Row& row : all_rows()) ids.insert(row.case_id);
   for (const std::string& id : ids) {
     const run::CaseResult result = run_on(reference_store(), built_in(id));
-    EXPECT_EQ(result.verdict, run::Verdict::kPassed) << id << ": " << result.message;
+    EXPECT_EQ(result.verdict, run::Verdict::kPassed) << id << ": " << result.failure.message;
   }
 }
 
@@ -280,7 +280,7 @@ TEST(BuiltInCases, PassOnTheRightStore) {
 TEST(BuiltInCases, AreLostWhereNobodyIsServed) {
   const run::CaseResult result =
       run_on(deaf(), built_in("envelope.delivery.request-topic-is-served"));
-  EXPECT_EQ(result.verdict, run::Verdict::kLost) << result.message;
+  EXPECT_EQ(result.verdict, run::Verdict::kLost) << result.failure.message;
 }
 
 TEST(BuiltInCases, FailOnAStoreThatBreaksTheirRule) {
@@ -289,8 +289,9 @@ TEST(BuiltInCases, FailOnAStoreThatBreaksTheirRule) {
     const run::CaseResult result = run_on(row.store, test_case);
     EXPECT_EQ(result.verdict, run::Verdict::kFailed)
         << row.case_id << " on a store with: " << row.fault;
-    EXPECT_EQ(result.requirement, row.charged) << row.case_id << ", " << row.fault << ", at step "
-                                               << result.step << ": " << result.message;
+    EXPECT_EQ(result.failure.requirement, row.charged)
+        << row.case_id << ", " << row.fault << ", at step " << result.failure.step << ": "
+        << result.failure.message;
     EXPECT_THAT(test_case.requirements, Contains(row.charged));
   }
 }
@@ -306,8 +307,8 @@ TEST(BuiltInCases, FailWhenASubscriptionIsGrantedLess) {
     const run::CaseResult result =
         run_on(endpoint, built_in("envelope.delivery.subscriptions-are-granted"));
     EXPECT_EQ(result.verdict, run::Verdict::kFailed);
-    EXPECT_EQ(result.requirement, "ENV-SUBACK-1");
-    EXPECT_EQ(result.actual, "0x00 (granted QoS 0)");
+    EXPECT_EQ(result.failure.requirement, "ENV-SUBACK-1");
+    EXPECT_EQ(result.failure.actual, "0x00 (granted QoS 0)");
   }
 }
 

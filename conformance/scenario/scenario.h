@@ -371,7 +371,7 @@ struct Recorded {
   std::optional<std::uint64_t> seed{};
   // The failure: one of these two at least, or none of the five.
   std::string requirement{};
-  std::string signature{};  // see signature.h
+  std::string signature{};  // see run/failure.h
   std::string message{};
   std::string expected{};
   std::string actual{};

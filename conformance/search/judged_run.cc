@@ -193,7 +193,7 @@ class Run {
     // A registration changes no key: what is notified before its reply is judged by the rules
     // before it, and what comes after it is not looked at yet.
     if (exchange.verb == codec::Verb::kKeynotify) {
-      oracle_.asked(connection->client_id(), exchange.request, now());
+      oracle_.asked(connection->client_id(), exchange, now());
       judge_queued(*connection);
     }
     const judge::Judgement judgement = oracle_.judge(connection->client_id(), exchange);

@@ -7,7 +7,6 @@
 
 #include <fmt/format.h>
 
-#include "conformance/report/cause.h"
 #include "conformance/report/differences.h"
 #include "conformance/selftest/selftest.h"
 
@@ -42,8 +41,8 @@ std::vector<const store::Fault*> candidates() {
 std::vector<std::string> findings_of(const run::SuiteResult& suite) {
   std::vector<std::string> out;
   for (const run::CaseResult& result : suite.cases) {
-    out.push_back(fmt::format("{} {} {}", run::name(result.verdict), result.requirement,
-                              report::cause_of(result)));
+    out.push_back(fmt::format("{} {} {}", run::name(result.verdict), result.failure.requirement,
+                              result.failure.cause));
   }
   return out;
 }

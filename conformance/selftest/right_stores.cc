@@ -172,9 +172,10 @@ std::string right_stores_text(const RightStoresResult& result) {
       for (const FalseAlarm* alarm : alarms) {
         const run::CaseResult& seen = alarm->result;
         out += fmt::format("    {} ({} of them, first right={}): {}\n", alarm->test_case->id,
-                           alarm->stores, alarm->seed, seen.requirement);
-        out += fmt::format("      {}:{}: {}; expected {}; was {}\n", seen.position.file,
-                           seen.position.line, seen.message, seen.expected, seen.actual);
+                           alarm->stores, alarm->seed, seen.failure.requirement);
+        out += fmt::format("      {}:{}: {}; expected {}; was {}\n", seen.failure.position.file,
+                           seen.failure.position.line, seen.failure.message, seen.failure.expected,
+                           seen.failure.actual);
       }
     }
   }

@@ -405,7 +405,7 @@ class Selftest {
         return;
       case run::Verdict::kFailed: {
         const bool kills = out.fault != nullptr && cites(*test_case, *out.fault);
-        out.charged.insert(result.requirement);
+        out.charged.insert(result.failure.requirement);
         // The correct store gives no reason for a warning either.
         if (result.waived && out.fault != nullptr) {
           out.warned.push_back(test_case);

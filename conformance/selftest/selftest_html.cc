@@ -58,13 +58,6 @@ std::size_t bad_references(const SelftestResult& result) {
 
 // --- the verdict in words ----------------------------------------------------------------------
 
-struct Headline {
-  std::string_view kind;  // for colours
-  std::string_view sign;
-  std::string title;
-  std::string sentence;
-};
-
 // Every fault of the catalogue that ran, whatever it takes to see it.
 std::size_t faults_run(const ordered_json& document) { return document["faults"].size(); }
 
@@ -76,7 +69,7 @@ bool whole_catalogue(const ordered_json& document) {
          ran("null_stores") == all("null_stores");
 }
 
-Headline not_proved(const SelftestResult& result, const ordered_json& document) {
+page::Masthead not_proved(const SelftestResult& result, const ordered_json& document) {
   std::vector<std::string> why;
   const auto add = [&](std::size_t count, std::string_view one, std::string_view many) {
     if (count > 0) why.push_back(fmt::format("{} {}", grouped(count), count == 1 ? one : many));
@@ -110,7 +103,7 @@ Headline not_proved(const SelftestResult& result, const ordered_json& document) 
   return {"failed", "✗", "NOT proved", sentence + "."};
 }
 
-Headline headline(const SelftestResult& result, const ordered_json& document) {
+page::Masthead headline(const SelftestResult& result, const ordered_json& document) {
   const std::size_t ran = faults_run(document);
   const std::size_t all = document["catalogue"]["faults"].get<std::size_t>();
   if (result.interrupted) {
@@ -269,25 +262,21 @@ std::string dialects(const SelftestResult& result) {
 
 std::string selftest_html(const SelftestResult& result, std::uint64_t seed) {
   const ordered_json document = selftest_document(result, seed);
-  const std::string style = page::joined_files(page::selftest_page_files(), ".css");
-  const std::string script = page::joined_files(page::selftest_page_files(), ".js");
-  const Headline head = headline(result, document);
-  return page::fill_page(page::joined_files(page::selftest_page_files(), ".html"),
-                         {{"policy", page::html(page::page_policy(style, script))},
-                          {"style", style},
-                          {"script", script},
-                          {"data", page::data_island(document)},
-                          {"kind", std::string(head.kind)},
-                          {"sign", std::string(head.sign)},
-                          {"title", page::html(head.title)},
-                          {"sentence", page::html(head.sentence)},
-                          {"figures", figures(result, document)},
-                          {"dialects", page::html(dialects(result))},
-                          {"place", result.has_canaries ? "in process" : "behind embedded brokers"},
-                          {"cases", grouped(result.cases.size())},
-                          {"seed", std::to_string(seed)},
-                          {"version", page::html(report::suite_version())},
-                          {"static_list", static_list(document)}});
+  const page::Masthead head = headline(result, document);
+  return page::verdict_page(
+      page::selftest_page_files(), head,
+      {.product = "selftest: do the cases catch stores that are wrong?",
+       .main = "results",
+       .document = head.title + ": selftest",
+       .version = report::suite_version()},
+      {{"data", page::data_island(document)},
+       {"figures", figures(result, document)},
+       {"dialects", page::html(dialects(result))},
+       {"place", result.has_canaries ? "in process" : "behind embedded brokers"},
+       {"cases", grouped(result.cases.size())},
+       {"seed", std::to_string(seed)},
+       {"version", page::html(report::suite_version())},
+       {"static_list", static_list(document)}});
 }
 
 }  // namespace fencepost::selftest

@@ -137,7 +137,7 @@ std::size_t failed_cases(const OpenChange& change, const char* says, const char*
       "NTF-STOP-1",  "SET-PX-2",    "NTF-RESPONSE-2", "LIMIT-KEY-1",  "KEY-BINARY-1"};
   return static_cast<std::size_t>(
       std::count_if(result.cases.begin(), result.cases.end(), [&](const run::CaseResult& each) {
-        return each.verdict == run::Verdict::kFailed && effects.contains(each.requirement);
+        return each.verdict == run::Verdict::kFailed && effects.contains(each.failure.requirement);
       }));
 }
 

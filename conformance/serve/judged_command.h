@@ -11,8 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <sys/types.h>
-
+#include "base/child_process.h"
 #include "base/result.h"
 
 namespace fencepost::serve {
@@ -45,10 +44,9 @@ class JudgedCommand {
   int end();
 
  private:
-  explicit JudgedCommand(pid_t child) : child_(child) {}
+  explicit JudgedCommand(ChildProcess child) : child_(child) {}
 
-  pid_t child_;  // the process, and its group
-  std::optional<int> exit_code_{};
+  ChildProcess child_;
 };
 
 }  // namespace fencepost::serve

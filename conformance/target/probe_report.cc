@@ -87,7 +87,7 @@ Tally tally(const run::SuiteResult& result, const Filter& counts) {
     if (entry.verdict == run::Verdict::kPassed) {
       ++out.passed;
     } else if (out.first_failure.empty()) {
-      out.first_failure = entry.test_case->id + ": " + entry.message;
+      out.first_failure = entry.test_case->id + ": " + entry.failure.message;
     }
   }
   return out;

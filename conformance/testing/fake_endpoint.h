@@ -564,10 +564,10 @@ inline std::string shortened(std::string text) {
 // `passed`, or `<verdict> <step> <requirement>: <message> | <expected> | <actual>`.
 inline std::string outcome_text(const run::CaseResult& result) {
   if (result.verdict == run::Verdict::kPassed) return "passed";
-  std::string out = fmt::format("{} {} {}: {}", name(result.verdict), result.step,
-                                result.requirement, result.message);
-  if (!result.expected.empty() || !result.actual.empty()) {
-    out += " | " + result.expected + " | " + result.actual;
+  std::string out = fmt::format("{} {} {}: {}", name(result.verdict), result.failure.step,
+                                result.failure.requirement, result.failure.message);
+  if (!result.failure.expected.empty() || !result.failure.actual.empty()) {
+    out += " | " + result.failure.expected + " | " + result.failure.actual;
   }
   return shortened(out);
 }

@@ -18,7 +18,7 @@ from campaign import print_table  # noqa: E402
 MODULES = ("codec", "hlc", "reference_store", "workload", "history", "loaders")
 LOADER_FOLDERS = ("conformance", "endpoint")
 NOT_COUNTED = re.compile(
-    r"codec/naive_decoder|history/(naive_search|random_history)|reference_store/(faults|broker_plugin)/")
+    r"/testing/|reference_store/(faults|broker_plugin)/")
 
 
 def parse_arguments(arguments):

@@ -23,7 +23,7 @@ MODULES = {
     },
 }
 # No mutants in tests and their helpers, and in what needs a broker or is broken on purpose.
-EXCLUDED = ["*_test.cc", "*_prop.cc", "*_bench.cc", "*/naive_decoder.*", "*/store_fixture.h", "*/broker_plugin/*",
+EXCLUDED = ["*_test.cc", "*_prop.cc", "*_bench.cc", "*/testing/*", "*/store_fixture.h", "*/broker_plugin/*",
             "*/faults/*", "*/variants/*"]
 # The suite against the store in the same process, once for each dialect.
 SUITE = {

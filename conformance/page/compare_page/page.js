@@ -30,16 +30,6 @@ function start() {
 
 function renderHead() {
   const { columns } = compared;
-  const good = columns.filter((column) => column.verdict === 'conformant').length;
-  const rules = compared.requirements.filter((row) => row.differs).length;
-  const points = compared.open_points.filter((row) => row.differs).length;
-  const bad = columns.some((column) => column.verdict === 'NOT conformant');
-  byId('p_masthead').dataset.verdict = good === columns.length ? 'conformant' : bad ? 'failed' : 'open';
-  byId('p_sign').textContent = good === columns.length ? '✓' : bad ? '✗' : '?';
-  byId('p_verdict').textContent = `${good} of ${columns.length} conformant`;
-  byId('p_lead').textContent = compared.differs
-    ? `${plural(rules, 'requirement')} and ${plural(points, 'open point')} are not alike.`
-    : 'The runs are alike.';
   const rows = columns.map((column) => [
     column.name,
     verdictNode(column),

@@ -233,11 +233,11 @@ class Asking {
       left = shrunk(candidate, fails);
       why.clear();
       for (const auto& [name, way] : left) why += fmt::format("{}={} ", name, way);
-      why += fmt::format(": {}", shown.message);
+      why += fmt::format(": {}", shown.failure.message);
     }
     note(why,
-         fmt::format("{} step {}, {}: expected {}, got {}", test_case.id, shown.step,
-                     shown.requirement, shown.expected, shown.actual),
+         fmt::format("{} step {}, {}: expected {}, got {}", test_case.id, shown.failure.step,
+                     shown.failure.requirement, shown.failure.expected, shown.failure.actual),
          candidate);
     if (!options_.run.empty()) {
       for (const run::TranscriptEntry& entry : shown.transcript) {

@@ -1,0 +1,26 @@
+#include "endpoint/paho/module.h"
+
+#include "endpoint/paho/client.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+std::unique_ptr<Connector> make_connector(const MqttOptions& options, EndOfWaits& waits) {
+  share_end_of_waits(waits);
+  return std::make_unique<PahoConnector>(options);
+}
+
+}  // namespace
+}  // namespace fencepost::endpoint
+
+// What dlsym() is asked for.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+
+extern const fencepost::endpoint::PahoModule fencepost_paho_module;
+const fencepost::endpoint::PahoModule fencepost_paho_module{
+    .interface = fencepost::endpoint::kPahoInterface,
+    .make_connector = fencepost::endpoint::make_connector};
+
+}  // extern "C"
+// NOLINTEND(readability-identifier-naming)

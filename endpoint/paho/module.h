@@ -1,0 +1,27 @@
+// The MQTT client of `--driver paho`, in a module that is loaded by who asks for it: no other run
+// loads Paho, or needs it installed. Program and module are of one build.
+#pragma once
+
+#include <memory>
+
+#include "endpoint/connector.h"
+#include "endpoint/end_of_waits.h"
+#include "endpoint/mqtt.h"
+
+namespace fencepost::endpoint {
+
+inline constexpr const char* kPahoModule = "fencepost_paho.so";
+
+// What the module shows as `fencepost_paho_module`.
+struct PahoModule {
+  // Says what both sides agree on, and comes first: of a module that says something else nothing
+  // more is read.
+  const char* interface;
+  // Never null. `options` must outlive the connector; `waits` are those of the program.
+  std::unique_ptr<Connector> (*make_connector)(const MqttOptions& options, EndOfWaits& waits);
+};
+
+// The version, the compiler and what is in the headers that both sides include.
+inline constexpr const char* kPahoInterface = FENCEPOST_PAHO_INTERFACE;
+
+}  // namespace fencepost::endpoint
