@@ -368,9 +368,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
   command->add_option("--subscribe", options.subscribe,
                       "Of an endpoint: subscribe to this filter, too, e.g. where replies go "
                       "(repeatable)");
-  command
-      ->add_option("--pcap", options.pcap,
-                   "A packet capture of plain MQTT, e.g. of tcpdump")
+  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT, e.g. of tcpdump")
       ->excludes(endpoint);
   command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
       ->check(whole_number(1, 65535));

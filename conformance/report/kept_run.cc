@@ -162,7 +162,8 @@ Result<Report, std::string> report_of(const KeptRun& kept, const scenario::Libra
     const auto result = found.find(&test_case);
     if (result == found.end()) {
       ++missing;
-      out.result.cases.push_back({.test_case = &test_case, .position = test_case.position});
+      out.result.cases.push_back(
+          {.test_case = &test_case, .failure = {.position = test_case.position}});
     } else {
       out.result.cases.push_back(std::move(*result->second));
     }
