@@ -62,7 +62,7 @@ std::string_view headline(const run::CaseResult& result, bool warning) {
 
 // What stands behind the id in the list of cases.
 std::string remark(const run::CaseResult& result) {
-  if (result.verdict == run::Verdict::kSkipped) return result.failure.message;
+  if (result.verdict == run::Verdict::kSkipped) return text::one_line(result.failure.message);
   if (result.verdict == run::Verdict::kExpectedFailure)
     return "expected failure: " + result.baseline;
   if (result.first_attempt) {
@@ -404,7 +404,7 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
                   paint_(kBold, test_case.id)),
       test_case);
   print_rule(rule, catalogue, 3);
-  line(fmt::format("  because   {}", result.failure.message));
+  line(fmt::format("  because   {}", text::one_line(result.failure.message)));
   if (result.failure.step > 0) {
     line(fmt::format("  step      {} at {}:{}  ({})", result.failure.step,
                      result.failure.position.file, result.failure.position.line,
@@ -458,9 +458,9 @@ void Console::print_waived(const run::SuiteResult& result, const scenario::Catal
                      cases.size() == 1 ? "" : "s", cases.size() == 1 ? "s" : ""));
     if (requirement != nullptr) line("  rule      " + requirement->text);
     line(fmt::format("  first     {}, step {}: {}", first.test_case->id, first.failure.step,
-                     first.failure.message));
+                     text::one_line(first.failure.message)));
     if (!first.failure.expected.empty())
-      line("  expected  " + paint_(kGreen, first.failure.expected));
+      line("  expected  " + paint_(kGreen, text::one_line(first.failure.expected)));
     if (!first.failure.actual.empty()) line("  actual    " + paint_(kYellow, first.failure.actual));
   }
 }

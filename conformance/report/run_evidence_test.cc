@@ -28,15 +28,15 @@ TEST(PlaceBesideReports, IsBesideTheFirstReportThatIsAFile) {
   const test::TemporaryFolder folder;
   const std::string old_report = folder.write("old.json", "{}").string();
   EXPECT_EQ(place_beside({}), "");
-  EXPECT_EQ(place_beside({.json = "-"}), "");
-  EXPECT_EQ(place_beside({.json = "/dev/null"}), "");
-  EXPECT_EQ(place_beside({.json = folder.path().string()}), "");
-  EXPECT_EQ(place_beside({.json = old_report, .html = "h"}), old_report + ".unfinished");
-  EXPECT_EQ(place_beside({.json = "-", .junit = "/dev/null", .html = "h", .sarif = "s"}),
+  EXPECT_EQ(place_beside({{"json", "-"}}), "");
+  EXPECT_EQ(place_beside({{"json", "/dev/null"}}), "");
+  EXPECT_EQ(place_beside({{"json", folder.path().string()}}), "");
+  EXPECT_EQ(place_beside({{"json", old_report}, {"html", "h"}}), old_report + ".unfinished");
+  EXPECT_EQ(place_beside({{"json", "-"}, {"junit", "/dev/null"}, {"html", "h"}, {"sarif", "s"}}),
             "h.unfinished");
-  EXPECT_EQ(place_beside({.junit = "j", .html = "h"}), "j.unfinished");
-  EXPECT_EQ(place_beside({.sarif = "s", .badge = "b"}), "s.unfinished");
-  EXPECT_EQ(place_beside({.badge = "b"}), "b.unfinished");
+  EXPECT_EQ(place_beside({{"junit", "j"}, {"html", "h"}}), "j.unfinished");
+  EXPECT_EQ(place_beside({{"sarif", "s"}, {"badge", "b"}}), "s.unfinished");
+  EXPECT_EQ(place_beside({{"badge", "b"}}), "b.unfinished");
 }
 
 class RunEvidenceTest : public testing::Test {

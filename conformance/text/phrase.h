@@ -2,10 +2,10 @@
 // times, versions) and which are of one case (names, keys, values). So a failure can be known again
 // in another run, and put beside those of other cases, and nobody has to read the text for it.
 //
-//   Phrase actual = Phrase("nothing within ").milliseconds(2'000);
-//   actual.text()        ->  nothing within 2000 ms
-//   actual.steady(run)   ->  nothing within * ms
-//   actual.general()     ->  nothing within # ms
+//   const Phrase actual = Phrase("nothing within ").milliseconds(2'000);
+//   use(actual.text());                         // nothing within 2000 ms
+//   use(actual.steady({"fencepost", "1a2b"}));  // nothing within * ms
+//   use(actual.general());                      // nothing within # ms
 //
 // Of one thread at a time.
 #pragma once
