@@ -1,5 +1,6 @@
 #include "base/child_process.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -19,7 +20,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kPollInterval{1};
+// What ends soon is noticed soon; what runs for hours is not asked a thousand times a second.
+constexpr std::chrono::milliseconds kFirstPoll{1};
+constexpr std::chrono::milliseconds kSlowestPoll{20};
 
 // As execve() wants them.
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
@@ -41,8 +44,8 @@ std::vector<std::string> paths_of(const std::string& program) {
   return out;
 }
 
-// What the child does between fork and exec: async-signal-safe calls only, and not write(), of
-// which endpoint/paho_repairs.cc has a version. Returns why it cannot.
+// What the child does between fork and exec: async-signal-safe calls only, as other threads may
+// have held any lock. Returns why it cannot.
 int become(const ChildSetup& setup, const std::vector<char*>& paths, char* const* arguments,
            char* const* variables, pid_t parent) {
   if (setup.ends_with_thread) {
@@ -122,7 +125,11 @@ std::optional<ChildEnding> ChildProcess::ending() {
 
 std::optional<ChildEnding> ChildProcess::wait(std::chrono::milliseconds most) {
   const Clock::time_point deadline = Clock::now() + most;
-  while (!has_ended() && Clock::now() < deadline) std::this_thread::sleep_for(kPollInterval);
+  std::chrono::milliseconds pause = kFirstPoll;
+  while (!has_ended() && Clock::now() < deadline) {
+    std::this_thread::sleep_for(pause);
+    pause = std::min(pause + kFirstPoll, kSlowestPoll);
+  }
   return ending();
 }
 
@@ -135,7 +142,7 @@ ChildEnding ChildProcess::end(std::chrono::milliseconds patience) {
 
 ChildEnding ChildProcess::kill_all() {
   if (!ending_) kill(whom_, SIGKILL);
-  while (!ending()) std::this_thread::sleep_for(kPollInterval);
+  while (!ending()) std::this_thread::sleep_for(kFirstPoll);
   return *ending_;
 }
 

@@ -30,7 +30,7 @@ struct ChildSetup {
   int errors = kNull;
   bool own_group = true;  // Ctrl-C in a terminal does not reach it, and all that it starts is in it
   // No other descriptors go along, but `more`. Else those do that are not close-on-exec, of which
-  // the client library has some.
+  // Paho's libraries have some.
   bool alone = false;
   std::vector<int> more{};
   bool ends_with_thread = false;  // the kernel kills it with the thread that starts it
