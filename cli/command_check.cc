@@ -1,4 +1,4 @@
-// fencepost check: saved histories of requests that meet.
+// fencepost check: saved histories of concurrent requests.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// fencepost stress: many clients that ask at once.
+// fencepost stress: concurrent clients, and whether their history is linearizable.
 
 #include <algorithm>
 #include <chrono>

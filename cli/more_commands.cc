@@ -13,7 +13,7 @@ namespace fencepost::cli {
 void add_selection(CLI::App& command, run::Selection& selection) {
   command.add_option("--run", selection.run, "Only cases whose id matches this glob (repeatable)");
   command.add_option("--skip", selection.skip,
-                     "Not the cases whose id matches this glob, or that have this tag "
+                     "Skip cases whose id matches this glob, or that have this tag "
                      "(repeatable)");
   command.add_option("--tag", selection.tags, "Only cases with this tag (repeatable)");
   command.add_option("--requirement", selection.requirements,
@@ -124,9 +124,8 @@ void add_verify(CLI::App& app, VerifyOptions& options, Action& action) {
 void add_check(CLI::App& app, CheckOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
       "check",
-      "Judge saved histories of requests that meet: could a right store have answered so? "
-      "(docs/HISTORY.md)\n"
-      "Exit code 1 when not, 4 when that cannot be decided");
+      "Check saved histories of concurrent requests: is each linearizable? (docs/HISTORY.md)\n"
+      "Exit code 1 when one is not, 4 when that cannot be decided");
   command
       ->add_option("histories", options.files,
                    "Histories as JSON Lines, or logs of registers and locks as Knossos, Jepsen and "
@@ -154,14 +153,14 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   constexpr std::size_t kMostClients = 1'000;
   CLI::App* command = app.add_subcommand(
       "stress",
-      "Many clients that ask at once: could a right store have answered so? (docs/STRESS.md)\n"
+      "Run concurrent clients and check that their history is linearizable (docs/STRESS.md)\n"
       "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 not "
       "decided, 130 interrupted");
   command->add_option("--endpoint", options.endpoint,
-                      "As of certify (default: embedded); with inproc: time is simulated, and a "
+                      "See certify (default: embedded); with inproc: time is simulated, and a "
                       "seed always gives the same run");
-  command->add_option("--descriptor", options.descriptor, "As of certify");
-  command->add_option("--driver", options.driver, "As of certify")
+  command->add_option("--descriptor", options.descriptor, "See certify");
+  command->add_option("--driver", options.driver, "See certify")
       ->check(CLI::IsMember({"builtin", "paho"}))
       ->check(usable_driver());
   command
@@ -171,9 +170,10 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   command->add_option("--clock-offset", options.clock_offset,
                       "What the store's clock is ahead of this machine's, e.g. -10m; certify "
                       "measures it (default: 0s)");
-  command->add_option("--on-the-way", options.on_the_way,
-                      "What messages take on the way, e.g. 200ms: added to the time within which a "
-                      "key has expired and an observer is told (default: 0s)");
+  command->add_option(
+      "--on-the-way", options.on_the_way,
+      "The one-way delay of the network, e.g. 200ms: added to the time within which a "
+      "key has expired and an observer is notified (default: 0s)");
   std::vector<std::string> names;
   std::string help = "What they ask:";
   for (const stress::Mix& mix : stress::mixes()) {
@@ -311,7 +311,7 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
   add_report(*command, options.reports, "junit",
              "Write the verdicts as JUnit XML to this file: a test for each case");
   add_report(*command, options.reports, "html",
-             "Write a page of what differs and of all cases, complete in itself");
+             "Write a self-contained HTML page with what differs and all cases");
   command->add_option("--timeout", options.timeout,
                       "How long the SDK may wait for a reply, e.g. 10s (default: 5s)");
   constexpr std::size_t kMostAdapters = 64;
@@ -365,7 +365,7 @@ void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action) 
       "and index.html (default: certify-all)");
   command->add_option("--at-once", options.at_once, "Endpoints to certify in parallel (default: 2)")
       ->check(whole_number(1, kMostAtOnce));
-  command->add_option("--profile", options.profile, "As of certify")
+  command->add_option("--profile", options.profile, "See certify")
       ->check(one_of({"auto", "deployed", "documented"}));
   command
       ->add_option("-j,--jobs", options.jobs,

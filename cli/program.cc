@@ -50,10 +50,10 @@ void add_driver(CLI::App& command, std::string& name) {
 
 // How a command explains the options of RunFlags.
 struct RunHelp {
-  const char* endpoint = "As of certify (default: embedded)";
-  const char* descriptor = "As of certify";
-  const char* profile = "As of certify";
-  const char* wording = "As of certify";
+  const char* endpoint = "See certify (default: embedded)";
+  const char* descriptor = "See certify";
+  const char* profile = "See certify";
+  const char* wording = "See certify";
   const char* jobs;
   const char* seed = "Seed for all random choices (default: a new one, printed)";
   const char* trace;
@@ -109,9 +109,9 @@ void add_course(CLI::App& command, CertifyOptions& options) {
                      "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
   command.add_option(
       "--stress", options.stress,
-      "When the cases are through, let 16 clients ask at once, and judge what they are told "
+      "After the cases, run 16 concurrent clients and check that their history is linearizable "
       "(docs/STRESS.md): none, short (2 s; the default of a run of all built-in cases) or a "
-      "duration, e.g. 30s. Of shards the first alone does it");
+      "duration, e.g. 30s. Only in the first shard");
 }
 
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
@@ -264,7 +264,7 @@ void add_judged_clients(CLI::App& command, ServeOptions& options) {
   add_report(command, options.reports, "junit",
              "With --judge-clients: write a JUnit report, a test for each rule");
   add_report(command, options.reports, "html",
-             "With --judge-clients: write a page of what was found, complete in itself");
+             "With --judge-clients: write a self-contained HTML page with the findings");
   command
       .add_option("--receive-maximum", options.receive_maximum,
                   "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
@@ -354,7 +354,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
       "the file, 130 interrupted before it was connected");
   command->add_option("--out", options.out, "The scenario file that is written");
   command->add_option("--history", options.history,
-                      "Write a history of what the clients asked and were told, for fencepost "
+                      "Write a history of what clients asked and were answered, for fencepost "
                       "check (docs/RECORD.md)");
   command->add_option("--slack", options.slack,
                       "Of a history: how much later than the store the recorder may have seen a "
@@ -363,7 +363,7 @@ void add_record(CLI::App& app, RecordOptions& options, Action& action) {
       "--endpoint", options.endpoint,
       "A broker, mqtt://... or mqtts://...: subscribes to requests, replies and notifications "
       "until Ctrl-C");
-  command->add_option("--descriptor", options.descriptor, "As of certify");
+  command->add_option("--descriptor", options.descriptor, "See certify");
   command->add_option("--time", options.time, "Of an endpoint: ends after so long, e.g. 5m");
   command->add_option("--subscribe", options.subscribe,
                       "Of an endpoint: subscribe to this filter, too, e.g. where replies go "
@@ -386,16 +386,15 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       "counter-example is shrunk and saved so that it fails again (docs/EXPLORE.md)\n"
       "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 a "
       "rejection was seen once\nand never again, 130 interrupted");
-  add_run_flags(
-      *command, options,
-      {.profile = "As of certify; auto asks the store first which spellings it has",
-       .wording = "As of certify, but auto is ga; where the article alone counts both are "
-                  "right",
-       .jobs = "Workloads to run in parallel (default: as certify)",
-       .seed = "Seed for all random choices (default: a new one, printed): the same seed "
-               "makes the same workloads",
-       .trace = "Print all packets of the counter-example",
-       .quiet = "Print the counter-example and the summary only"});
+  add_run_flags(*command, options,
+                {.profile = "See certify; auto asks the store first which spellings it has",
+                 .wording = "See certify, but auto is ga; where the article alone counts both are "
+                            "right",
+                 .jobs = "Workloads to run in parallel (default: as certify)",
+                 .seed = "Seed for all random choices (default: a new one, printed): the same seed "
+                         "makes the same workloads",
+                 .trace = "Print all packets of the counter-example",
+                 .quiet = "Print the counter-example and the summary only"});
   command
       ->add_option(
           "--exhaustive", options.exhaustive,
@@ -449,7 +448,7 @@ void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
                  .trace = "Print all packets of a failed case"});
   command
       ->add_option("--runs", options.runs,
-                   "Run each case so often, with fresh keys, to know the flaky ones (default: 1)")
+                   "Repeat each case N times, with fresh keys, to detect flaky ones (default: 1)")
       ->check(whole_number(1, kMaxRuns));
   command->add_flag("--heal", options.heal,
                     "Write into the files: what is fixed is no longer recorded as failing, what "
@@ -501,14 +500,13 @@ void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
                       "Only the faults whose id or name matches this glob (repeatable)");
   add_report(*command, options.reports, "json",
              "Write scores, survivors and the kill matrix to this file");
-  add_report(*command, options.reports, "html",
-             "The same as a page to look at, which loads nothing");
+  add_report(*command, options.reports, "html", "Write the same as a self-contained HTML page");
   command->add_option("--endpoint", options.endpoint,
                       "Where the stores run: inproc: (default), or embedded: also finds transport "
                       "faults, and takes "
                       "some seconds for each store");
   add_driver(*command, options.driver);
-  command->add_flag("--fresh-connections", options.fresh_connections, "As of certify");
+  command->add_flag("--fresh-connections", options.fresh_connections, "See certify");
   command->add_flag(
       "--every-case", options.every_case,
       "Run a case also where a wrong store, in process, tells it the very same as the "

@@ -177,7 +177,7 @@ std::string without_passwords(std::string text, const std::vector<std::string>& 
 CLI::Validator one_of(const std::vector<std::string>& words) {
   const auto check = [words](std::string& value) {
     if (std::find(words.begin(), words.end(), value) != words.end()) return std::string();
-    return fmt::format("\"{}\" is none of {}{}", value, fmt::join(words, ", "),
+    return fmt::format("\"{}\" is not one of {}{}", value, fmt::join(words, ", "),
                        suggestion(value, words));
   };
   return {check, "", fmt::format("{}", fmt::join(words, "|"))};
