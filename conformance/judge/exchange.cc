@@ -29,4 +29,19 @@ Exchange::Exchange(codec::Message sent_message, std::chrono::microseconds sent_a
       sent(sent_at),
       sent_ms(sent_wall_ms) {}
 
+std::string subject_of(const Exchange& exchange) {
+  if (!exchange.verb) return "invalid payload";
+  std::string out(codec::name(*exchange.verb));
+  if (const auto& command = exchange.command) {
+    if (command->condition == codec::Condition::kIfAbsent) out += " NX";
+    if (command->condition == codec::Condition::kIfAbsentOrEqual) out += " NEX";
+    if (command->expires_after) out += " PX";
+    if (command->stop) out += " STOP";
+  } else {
+    out += " (invalid)";
+  }
+  if (exchange.request.property(codec::kTokenProperty) != nullptr) out += " with __ft";
+  return out;
+}
+
 }  // namespace fencepost::judge

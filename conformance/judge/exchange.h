@@ -11,6 +11,7 @@
 #include <chrono>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -65,5 +66,8 @@ struct Exchange {
   std::optional<int> refused{};  // reason code of a PUBACK that refused it
   bool closed = false;           // must not be answered, and was not when it was judged
 };
+
+// "SET NX PX with __ft", "KEYNOTIFY STOP"; "invalid payload" for what is no request.
+[[nodiscard]] std::string subject_of(const Exchange& exchange);
 
 }  // namespace fencepost::judge

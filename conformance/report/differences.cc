@@ -10,77 +10,34 @@
 
 #include <fmt/format.h>
 
+#include "conformance/judge/reply_rule.h"
+#include "conformance/judge/weight.h"
 #include "conformance/report/where.h"
-#include "conformance/run/reply_rule.h"
 
 namespace fencepost::report {
 namespace {
 
 using run::CaseResult;
 
-// What a failure says of a rule. The step that checks a requirement of its case is worth more than
-// one on the way; what the case is merely about is a hint.
-constexpr double kDirect = 1.0;
-constexpr double kSeenByGet = 0.2;  // of a GET, where other requests may have made what it returns
-constexpr double kSuspected = 0.5;  // one of several that may have come before
-constexpr double kOwnStep = 1.0;
-constexpr double kOnTheWay = 0.6;
-constexpr double kFirst = 0.4;  // of the rules that it is about
-constexpr double kAbout = 0.3;
-// Of the failures with one cause, so many that speak for a rule make it explain the others.
-constexpr std::size_t kShare = 5;  // one in
+judge::Testimony testimony(const CaseResult& result) {
+  const run::Failure& failure = result.failure;
+  return {failure.requirement, failure.direct, failure.suspects, *result.test_case, failure.step};
+}
 
 bool is_about(const CaseResult& result, const std::string& rule) {
-  const auto& own = result.test_case->requirements;
-  return std::find(own.begin(), own.end(), rule) != own.end();
+  return judge::is_about(testimony(result), rule);
 }
 
 bool suspects(const CaseResult& result, const std::string& rule) {
-  const auto& all = result.failure.suspects;
-  return std::find(all.begin(), all.end(), rule) != all.end();
+  return judge::suspects(testimony(result), rule);
 }
 
 bool speaks_for(const CaseResult& result, const std::string& rule) {
-  return result.failure.requirement == rule || result.failure.direct == rule;
-}
-
-// Does a step of the case, or the difference itself, name the rule that the failure is charged to?
-// Otherwise it is the first that the case is about.
-bool is_named(const CaseResult& result) {
-  const scenario::Case& test_case = *result.test_case;
-  const std::string& charged = result.failure.requirement;
-  if (charged != test_case.requirements.front() || charged == result.failure.direct) return true;
-  if (result.failure.step == 0) return true;
-  const auto& what = test_case.steps[result.failure.step - 1].what;
-  if (const auto* request = std::get_if<scenario::RequestStep>(&what)) {
-    return request->expect.cites == charged;
-  }
-  if (const auto* awaited = std::get_if<scenario::NotificationStep>(&what)) {
-    return awaited->cites == charged;
-  }
-  const auto* silence = std::get_if<scenario::SilenceStep>(&what);
-  return silence != nullptr && silence->cites == charged;
+  return judge::speaks_for(testimony(result), rule);
 }
 
 double weight(const CaseResult& result, const std::string& rule) {
-  const bool about = is_about(result, rule);
-  const bool shows =
-      rule.starts_with("GET") &&
-      std::any_of(result.failure.suspects.begin(), result.failure.suspects.end(),
-                  [](const std::string& each) {
-                    return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
-                  });
-  double out = result.failure.direct == rule ? (shows ? kSeenByGet : kDirect) : 0;
-  if (out == 0 && suspects(result, rule)) out = shows ? kSeenByGet : kSuspected;
-  if (result.failure.requirement == rule) {
-    if (!is_named(result)) {
-      out += kFirst;
-    } else {
-      out += about ? kOwnStep : kOnTheWay;
-    }
-  }
-  if (out > 0 || !about) return out;
-  return kAbout / static_cast<double>(result.test_case->requirements.size());
+  return judge::weight(testimony(result), rule);
 }
 
 // By the clients of the case until it failed: a request with fewer options shows a rule better.
@@ -146,7 +103,8 @@ class Explainer {
   static std::set<std::string> kept_by(const scenario::Case& test_case) {
     std::set<std::string> out(test_case.requirements.begin(), test_case.requirements.end());
     const auto add = [&](const scenario::RequestStep& step) {
-      if (std::string rule = run::rule_kept_by(step); !rule.empty()) out.insert(std::move(rule));
+      if (std::string rule = std::string(judge::rule_kept_by(step)); !rule.empty())
+        out.insert(std::move(rule));
     };
     for (const scenario::Step& step : test_case.steps) {
       if (const auto* request = std::get_if<scenario::RequestStep>(&step.what)) add(*request);
@@ -197,9 +155,9 @@ class Explainer {
   [[nodiscard]] double likelihood(const std::string& rule) const {
     const auto of = [&](const std::map<std::string, std::size_t>& counts) {
       const auto found = counts.find(rule);
-      return found == counts.end() ? 0.0 : static_cast<double>(found->second);
+      return found == counts.end() ? 0 : found->second;
     };
-    return (of(failed_) + 1) / (of(failed_) + of(passed_) + 1);
+    return judge::likelihood(of(failed_), of(passed_));
   }
 
   [[nodiscard]] std::string best_rule(const std::vector<Group>& groups) const {
@@ -245,12 +203,11 @@ class Explainer {
     const Cases& cases = group.cases;
     const auto speaking = static_cast<std::size_t>(std::count_if(
         cases.begin(), cases.end(), [&](const auto* each) { return speaks_for(*each, rule); }));
-    if (speaking * kShare >= cases.size()) return true;
     const auto possible =
         static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [&](const auto* each) {
           return speaks_for(*each, rule) || suspects(*each, rule);
         }));
-    if (possible * 2 >= cases.size()) return true;
+    if (judge::explains(speaking, possible, cases.size())) return true;
     return std::all_of(cases.begin(), cases.end(),
                        [&](const auto* each) { return is_about(*each, rule); });
   }

@@ -12,7 +12,6 @@
 #include "codec/resp3.h"
 #include "codec/topics.h"
 #include "conformance/judge/judge.h"
-#include "conformance/run/key_states.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/time_limits.h"
 
@@ -28,7 +27,7 @@ Problem lost(const endpoint::Error& error) {
     return {.message = error.text,
             .expected = "a SUBACK with reason code 0x01 (granted QoS 1)",
             .actual = "0x00 (granted QoS 0)",
-            .cites = "ENV-SUBACK-1"};
+            .charge = {.requirement = "ENV-SUBACK-1"}};
   }
   const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
                     error.kind == ErrorKind::kTimeout;
@@ -48,7 +47,7 @@ Problem unexpected_disconnect(const RequestClient& client) {
     return {.message = "the broker does what MQTT 5 forbids a server, section " + how.section,
             .expected = "packets and acknowledgements as MQTT 5 has them",
             .actual = how.text,
-            .direct = std::string(kBrokerRule)};
+            .charge = {.direct = std::string(kBrokerRule)}};
   }
   const std::string what =
       how.reason_code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *how.reason_code)
@@ -303,9 +302,9 @@ MaybeProblem CaseClients::check_surprises() {
         .message = Phrase("client ").name(name).words(" received a message that nobody asked for"),
         .expected = "responses to open requests, and notifications of observed keys",
         .actual = client->surprises().front().text,
-        .direct = client->surprises().front().rule,
+        .charge = {.direct = client->surprises().front().rule},
         .kind = judge::Mismatch::kUnsolicited};
-    if (is_for_another(*client)) problem.direct = "ENV-RESPONSE-TOPIC-1";
+    if (is_for_another(*client)) problem.charge.direct = judge::kResponseOfAnother;
     client->surprises().clear();
     return problem;
   }
@@ -332,39 +331,25 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
                                   .words(" received a notification that the case does not expect"),
                    .expected = "no further notification",
                    .actual = shown_notification(notified.message.payload, notified.key),
-                   .direct = rule_of_unexpected(client, notified.key)};
+                   .charge = {.direct = rule_of_unexpected(client, notified.key)}};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
   return std::nullopt;
 }
 
-// Is it a key that nobody has named, and that one which is observed may have become? Req:
-// KEY-BINARY-1
-bool CaseClients::is_distorted_registration(const RequestClient& client,
-                                            const std::string& key) const {
-  const auto key_of = [](const judge::Exchange& exchange) -> std::string_view {
-    const auto& command = exchange.command;
-    return command ? command->key : std::string_view();
-  };
-  const bool named = std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
-    const auto& exchanges = each.second->exchanges();
-    return std::any_of(exchanges.begin(), exchanges.end(),
-                       [&](const judge::Exchange& one) { return key_of(one) == key; });
-  });
-  const auto& own = client.exchanges();
-  return std::any_of(own.begin(), own.end(), [&](const judge::Exchange& each) {
-    if (each.verb != codec::Verb::kKeynotify) return false;
-    return named ? are_similar(key, key_of(each)) : is_distorted(key, key_of(each));
-  });
-}
-
-// Req: LIFE-DISCONNECT-1. A registration ends with the connection that made it.
 std::string CaseClients::rule_of_unexpected(const RequestClient& client,
                                             const std::string& key) const {
-  std::string out = client.rule_of_unexpected(key);
-  if (out != "NTF-SEND-3") return out;
-  if (is_distorted_registration(client, key)) return "KEY-BINARY-1";
-  return former_.contains({client.client_id(), key}) ? "LIFE-DISCONNECT-1" : out;
+  const bool named = std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
+    const auto& exchanges = each.second->exchanges();
+    return std::any_of(exchanges.begin(), exchanges.end(), [&](const judge::Exchange& one) {
+      return one.command && one.command->key == key;
+    });
+  });
+  return std::string(
+      judge::rule_of_unasked({.key = key,
+                              .of_client = client.exchanges(),
+                              .named = named,
+                              .observed = former_.contains({client.client_id(), key})}));
 }
 
 void CaseClients::note_round_trips(const RequestClient& client) {

@@ -58,8 +58,7 @@ class CaseClients {
   // Has another client received the response to this request, which nobody else has? Reads what has
   // come for all of them.
   [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);
-  // The rule that a notification breaks for which this client has no reason: see RequestClient.
-  // What its earlier connections have asked for counts too.
+  // The rule that a notification breaks that this client has not asked for (judge/blame.h).
   [[nodiscard]] std::string rule_of_unexpected(const RequestClient& client,
                                                const std::string& key) const;
   // The same, and notifications that no step has consumed, and connections that ended.
@@ -92,8 +91,6 @@ class CaseClients {
   void settle();
   void note_round_trips(const RequestClient& client);
   [[nodiscard]] bool is_for_another(RequestClient& client) const;
-  [[nodiscard]] bool is_distorted_registration(const RequestClient& client,
-                                               const std::string& key) const;
 
   const scenario::Case& case_;
   endpoint::Session& session_;

@@ -106,7 +106,7 @@ void blame(Problem problem, CaseState& state) {
   }
   result.failure = state.failure_of(problem);
   // What could not be set up says nothing of the store's rules.
-  if (problem.doubt != Doubt::kSetUp && problem.cites.empty()) {
+  if (problem.doubt != Doubt::kSetUp && problem.charge.requirement.empty()) {
     result.failure.requirement = state.test_case.requirements.front();
   }
 }

@@ -20,14 +20,6 @@ std::string tag_of(const scenario::Case& test_case, int attempt) {
   return fmt::format("{:08x}", stable_hash(text) & 0xffffffffU);
 }
 
-// A step about the version of a value cites a rule of versions: another value is no matter of
-// these.
-bool shows(judge::Mismatch kind, const judge::MismatchFacts& facts, const std::string& cites) {
-  if (kind == judge::Mismatch::kVersionNotLater) return !cites.starts_with("NTF-VERSION-");
-  const bool payload = kind == judge::Mismatch::kReply && facts.verb == codec::Verb::kGet;
-  return !payload || !cites.starts_with("VER-");
-}
-
 }  // namespace
 
 CaseState::CaseState(const scenario::Case& the_case, endpoint::Session& the_session,
@@ -98,19 +90,12 @@ bool CaseState::may_not_bind(std::string_view requirement) const {
   return settings.unsettled != nullptr && settings.unsettled->contains(std::string(requirement));
 }
 
-MaybeProblem CaseState::charge(Problem problem, const std::string& cites,
-                               judge::MismatchFacts facts, const std::string& usual) {
-  // A step cites the rule of its reply; what else is wrong with the message may break another one.
-  facts.kind = problem.kind;
+MaybeProblem CaseState::unless_excused(Problem problem) {
   const bool failed = problem.verdict == Verdict::kFailed;
-  const std::string certain(failed ? judge::rule_of(facts) : "");
-  if (problem.direct.empty()) {
-    problem.direct = !problem.cites.empty() ? problem.cites : certain.empty() ? usual : certain;
+  if (!failed || !may_not_bind(problem.charge.requirement) ||
+      !judge::leaves_case_sound(problem.kind)) {
+    return problem;
   }
-  if (problem.cites.empty()) problem.cites = certain;
-  if (problem.cites.empty()) problem.cites = shows(problem.kind, facts, cites) ? cites : usual;
-  if (!failed) return problem;
-  if (!may_not_bind(problem.cites) || !judge::leaves_case_sound(problem.kind)) return problem;
   result.deviations.push_back(failure_of(problem));
   return std::nullopt;
 }

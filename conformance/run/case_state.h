@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "conformance/judge/judge.h"
+#include "conformance/judge/key_states.h"
 #include "conformance/judge/store_clock.h"
 #include "conformance/run/case_clients.h"
 #include "conformance/run/case_result.h"
 #include "conformance/run/change_log.h"
 #include "conformance/run/key_log.h"
-#include "conformance/run/key_states.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/run_settings.h"
 #include "conformance/scenario/scenario.h"
@@ -58,11 +58,9 @@ struct CaseState {
   [[nodiscard]] Failure failure_of(const Problem& problem) const;
   // May this rule turn out not to bind the store?
   [[nodiscard]] bool may_not_bind(std::string_view requirement) const;
-  // Charges a difference to the rule that it breaks: what the facts show, else `cites`. Nothing
-  // when that rule may not bind this store and the case can go on: then it is kept as a deviation.
-  // `usual` is what such a difference breaks where the facts alone do not decide: for reports.
-  [[nodiscard]] MaybeProblem charge(Problem problem, const std::string& cites,
-                                    judge::MismatchFacts facts, const std::string& usual = {});
+  // The problem; nothing when its rule may not bind this store and the case can go on: then it is
+  // kept as a deviation.
+  [[nodiscard]] MaybeProblem unless_excused(Problem problem);
   void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
   // The same of a choice that shows in notifications.
   void note_choice(const std::string& point, const std::string& outcome);
@@ -85,7 +83,7 @@ struct CaseState {
   scenario::Position position{};
   CaseClients clients;
   KeyLog keys;
-  KeyStates key_states;
+  judge::KeyStates key_states;
   ChangeLog changes;  // where anybody observes
   // What might be told or not, and had not been told when the case went on.
   std::vector<ChangeLog::Notification> belated;

@@ -35,7 +35,7 @@ std::string cause_of(const Problem& problem) {
   const std::string got = problem.actual.general();
   if (problem.malformed) return out + got;
   const std::string wanted = problem.expected.general();
-  if (problem.kind != Mismatch::kReply || problem.other_dialect) {
+  if (problem.kind != Mismatch::kReply || problem.other_form) {
     out += problem.message.general();
     // Two versions are one word here: that one was wanted and one has come says nothing.
     if (wanted == got) return out;
@@ -58,7 +58,7 @@ std::string theme_of(const Problem& problem) {
       return got;
     case Mismatch::kReply:
     case Mismatch::kReplyForm:
-      if (problem.other_dialect) return {};
+      if (problem.other_form) return {};
       break;
     default:
       return {};
@@ -80,9 +80,9 @@ std::string theme_of(const Problem& problem) {
 }  // namespace
 
 Failure failure_of(const Problem& problem, const text::RunNames& run) {
-  return {.requirement = problem.cites,
-          .direct = problem.direct,
-          .suspects = problem.suspects,
+  return {.requirement = problem.charge.requirement,
+          .direct = problem.charge.direct,
+          .suspects = problem.charge.suspects,
           .subject = problem.subject,
           .kind = problem.kind,
           .message = problem.message.text(),

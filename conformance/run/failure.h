@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "conformance/judge/mismatch.h"
+#include "conformance/judge/blame.h"
 #include "conformance/run/verdict.h"
 #include "conformance/scenario/scenario.h"
 #include "conformance/text/phrase.h"
@@ -21,9 +21,7 @@ namespace fencepost::run {
 // Of whatever is not a pass.
 struct Failure {
   std::string requirement{};  // the rule that is charged; empty where it is not the store's doing
-  // The rule that such a difference breaks by itself, whatever the case is about; may be empty.
-  std::string direct{};
-  // Other rules of which each, if it is broken, makes such a difference after what came before.
+  std::string direct{};       // see judge::Charge
   std::vector<std::string> suspects{};
   std::string subject{};  // what differs: the kind of request, or of notification; may be empty
   judge::Mismatch kind = judge::Mismatch::kOther;
@@ -50,19 +48,15 @@ struct Problem {
   text::Phrase message;
   text::Phrase expected{};
   text::Phrase actual{};
-  std::string cites{};  // requirement id; the case's first when empty
-  // See Failure.
-  std::string subject{};
-  std::string direct{};
-  std::vector<std::string> suspects{};
+  judge::Charge charge{};
+  std::string subject{};  // see Failure
   judge::Mismatch kind = judge::Mismatch::kOther;
-  bool malformed = false;      // what came is no message of the protocol
-  bool other_dialect = false;  // it would be right in the other dialect
+  bool malformed = false;                         // what came is no message of the protocol
+  std::optional<codec::Divergence> other_form{};  // it would be right in the other dialect
 };
 using MaybeProblem = std::optional<Problem>;
 
-// What there is to keep of a problem in a run with these names. Its requirement is what it cites,
-// its step none.
+// What there is to keep of a problem in a run with these names. It has no step.
 [[nodiscard]] Failure failure_of(const Problem& problem, const text::RunNames& run);
 
 // What distinguishes this failure of its case from another, the same in every run: for lists of

@@ -26,7 +26,7 @@ Failure seen(const std::string& subject, text::Phrase message, text::Phrase expe
   return failure_of({.message = std::move(message),
                      .expected = std::move(expected),
                      .actual = std::move(actual),
-                     .cites = "R-MUST-1",
+                     .charge = {.requirement = "R-MUST-1"},
                      .subject = subject,
                      .kind = kind},
                     kRun);

@@ -21,7 +21,6 @@ namespace fencepost::run {
 namespace {
 
 constexpr std::chrono::milliseconds kToldWithin{5'000};
-constexpr std::size_t kMostBytesShown = 300;
 constexpr std::size_t kRegisteredAtOnce = 16;
 
 class FanOut {
@@ -95,7 +94,7 @@ class FanOut {
                                           observer.name(), step_.observers),
                    .expected = ok(),
                    .actual = asked.reply ? judge::describe(*asked.reply) : "no reply",
-                   .cites = step_.cites};
+                   .charge = {.requirement = step_.cites}};
   }
 
   MaybeProblem write(const std::string& value) {
@@ -141,7 +140,7 @@ class FanOut {
                                           observer.name(), step_.observers),
                    .expected = describe(value),
                    .actual = std::move(actual),
-                   .cites = step_.cites};
+                   .charge = {.requirement = step_.cites}};
   }
 
   [[nodiscard]] static text::Phrase describe(const std::string& value) {

@@ -59,7 +59,7 @@ MaybeProblem for_each_window(std::size_t keys, const std::function<MaybeProblem(
 }
 
 MaybeProblem charged_to(const std::string& cites, MaybeProblem problem) {
-  if (problem && problem->cites.empty()) problem->cites = cites;
+  if (problem) problem->charge.complete({.requirement = cites});
   return problem;
 }
 
@@ -184,7 +184,7 @@ MaybeProblem run_fill_quota(const scenario::FillQuotaStep& step, CaseState& stat
     });
   };
   if (auto problem = for_each_window(most, fill, [&] { return refused; })) {
-    problem->cites = step.cites;
+    problem->charge.requirement = step.cites;
     return problem;
   }
   if (refused) return std::nullopt;
@@ -193,7 +193,7 @@ MaybeProblem run_fill_quota(const scenario::FillQuotaStep& step, CaseState& stat
       .expected = text::Phrase("-ERR the quota has been exceeded\\r\\n")
                       .means("-ERR the quota has been exceeded"),
       .actual = text::Phrase("+OK\\r\\n each time").means("+OK"),
-      .cites = step.cites};
+      .charge = {.requirement = step.cites}};
 }
 
 MaybeProblem run_write_many(const scenario::WriteManyStep& step, CaseState& state) {

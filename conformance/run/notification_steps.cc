@@ -12,12 +12,12 @@
 #include "base/bytes.h"
 #include "codec/notification.h"
 #include "codec/resp3.h"
+#include "conformance/judge/blame.h"
 #include "conformance/judge/oracle_basis.h"
 #include "conformance/run/message_checks.h"
 #include "conformance/run/reply_judge.h"
 #include "conformance/run/request_steps.h"
 #include "conformance/run/silence.h"
-#include "conformance/run/suspects.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::run {
@@ -57,12 +57,7 @@ MaybeProblem judge_payload(const scenario::NotificationStep& step, const Notifie
                 .actual = shown(notified),
                 .kind = judge::Mismatch::kNotification};
   const auto decoded = codec::decode_notification(notified.message.payload);
-  const std::string key = state.bytes_of(step.key);
-  if (notified.key != key && !state.key_states.knows(notified.key) &&
-      is_distorted(notified.key, key)) {
-    other.cites = "KEY-BINARY-1";
-  }
-  if (notified.key != key) return other;
+  if (notified.key != state.bytes_of(step.key)) return other;
   if (step.operation == codec::Operation::kSet && lacks_value(notified.message)) {
     other.kind = judge::Mismatch::kValueMissing;
     return other;
@@ -101,38 +96,29 @@ struct Awaited {
   judge::Cause cause = judge::Cause::kUnknown;
 
   [[nodiscard]] std::deque<Notified>& queue() const { return observer.notifications(); }
-  // That it is the observer's own change matters where nothing else has come before: no deletion of
-  // the key, and no STOP. (Req: NTF-SELF-1)
-  [[nodiscard]] judge::Cause cause_for_sure(const CaseState& state) const {
-    const std::string key = state.bytes_of(step.key);
-    const bool own = cause == judge::Cause::kOwnChange && !state.may_not_bind("NTF-SELF-1");
-    const bool before = !state.key_states.past_of(key).removal.empty() ||
-                        state.changes.has_stop_of(observer.client_id());
-    return own && before ? judge::Cause::kUnknown : cause;
-  }
-  [[nodiscard]] MaybeProblem charge(MaybeProblem problem, CaseState& state) const {
+  // `seen_key`: of the notification that came.
+  [[nodiscard]] MaybeProblem charge(MaybeProblem problem, CaseState& state,
+                                    std::optional<std::string_view> seen_key = {}) const {
     if (!problem) return std::nullopt;
     problem->subject = step.operation == codec::Operation::kSet ? "notification of a SET"
                                                                 : "notification of a deletion";
-    const judge::MismatchFacts facts{
+    const std::string key = state.bytes_of(step.key);
+    const std::string id = observer.client_id();
+    problem->charge = judge::blame(judge::NotificationDifference{
         .kind = problem->kind,
         .operation = step.operation,
-        .cause = cause_for_sure(state),
-        .set_again = state.changes.is_set_again(state.bytes_of(step.key), state.clock.now())};
-    problem->suspects =
-        suspects_of(*problem, state.bytes_of(step.key), step.operation, cause, state);
-    const std::string key = state.bytes_of(step.key);
-    // A version that is no legal one of its key is the difference, and not what is compared with
-    // it.
-    if (problem->kind == judge::Mismatch::kVersionOther) {
-      problem->direct = state.key_states.rule_of_version(key);
-    }
-    const bool missing = problem->kind == judge::Mismatch::kNotificationMissing;
-    if (missing && state.changes.has_other_stop(observer.client_id(), key)) {
-      problem->suspects.emplace_back("NTF-STOP-2");
-    }
-    return state.charge(std::move(*problem), step.cites, facts,
-                        std::string(judge::usual_rule_of(facts)));
+        .key = key,
+        .seen_key = seen_key,
+        .cites = step.cites,
+        .keys = state.key_states,
+        .now = state.clock.now(),
+        .cause = cause,
+        .own_is_notified = !state.may_not_bind("NTF-SELF-1"),
+        .stop_before = state.changes.has_stop_of(id),
+        .other_stop = state.changes.has_other_stop(id, key),
+        .other_form = problem->other_form,
+        .set_again = state.changes.is_set_again(key, state.clock.now())});
+    return state.unless_excused(std::move(*problem));
   }
 };
 
@@ -267,7 +253,7 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   if (notified.message.property(codec::kTimestampProperty) != nullptr) {
     ++state.result.versioned_notifications;
   }
-  if (auto problem = awaited.charge(std::move(payload), state)) return problem;
+  if (auto problem = awaited.charge(std::move(payload), state, notified.key)) return problem;
   if (auto problem = awaited.charge(judge_flags(step, notified.message), state)) return problem;
   auto property =
       check_properties(scenario::Expectation{.content_type = step.content_type}, notified.message);
@@ -285,20 +271,18 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
     return Problem{.message = "the fence notification did not arrive",
                    .expected = "a notification for the fence key and nothing before it",
                    .actual = "nothing",
-                   .cites = "NTF-SEND-1",
-                   .direct = "NTF-SEND-1",
-                   .suspects = {"NTF-SEND-1"},
+                   .charge = {"NTF-SEND-1", "NTF-SEND-1", {"NTF-SEND-1"}},
                    .kind = judge::Mismatch::kNotificationMissing};
   }
   const Notified first = std::move(queue.front());
   queue.pop_front();
   if (first.key == fence) return std::nullopt;
   const std::string rule = state.clients.rule_of_unexpected(observer, first.key);
-  return Problem{.message = "a notification that must not be sent",
-                 .expected = "no notification",
-                 .actual = shown(first),
-                 .cites = rule == "KEY-BINARY-1" ? rule : step.cites,
-                 .direct = rule};
+  return Problem{
+      .message = "a notification that must not be sent",
+      .expected = "no notification",
+      .actual = shown(first),
+      .charge = {.requirement = rule == "KEY-BINARY-1" ? rule : step.cites, .direct = rule}};
 }
 
 // Is there to be one, as far as it depends on an earlier open outcome?
@@ -483,10 +467,10 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   }
   const bool own = step.client == step.writer;
   if (!problem || !own || problem->kind != judge::Mismatch::kNotificationMissing) return problem;
-  problem->cites.clear();
-  problem->direct.clear();
-  problem = state.charge(std::move(*problem), step.cites,
-                         {.operation = codec::Operation::kSet, .cause = judge::Cause::kOwnChange});
+  const std::string rule(judge::rule_of(
+      {.kind = judge::Mismatch::kNotificationMissing, .cause = judge::Cause::kOwnChange}));
+  problem->charge.requirement = problem->charge.direct = rule;
+  problem = state.unless_excused(*std::move(problem));
   if (problem) return problem;
   // Req: NTF-SELF-1. A store may leave out notifications of a client's own changes: then the change
   // of another client has to prove the silence.

@@ -24,7 +24,7 @@ MaybeProblem seen(const scenario::RequestStep& step, const text::Phrase& what, C
                       ? "that it takes the PUBLISH"
                       : "that the connection is refused or ends",
       .actual = what,
-      .cites = step.expect.cites};
+      .charge = {.requirement = step.expect.cites}};
 }
 
 }  // namespace

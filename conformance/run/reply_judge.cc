@@ -5,11 +5,9 @@
 
 #include <fmt/format.h>
 
-#include "conformance/judge/attribution.h"
+#include "conformance/judge/blame.h"
 #include "conformance/judge/clock_doubt.h"
 #include "conformance/run/message_checks.h"
-#include "conformance/run/reply_rule.h"
-#include "conformance/run/suspects.h"
 
 namespace fencepost::run {
 namespace {
@@ -96,61 +94,6 @@ MaybeProblem judge_payload(const scenario::RequestStep& step, const judge::Excha
   return std::nullopt;
 }
 
-// The key of a request that was to be carried out and is refused, and not for what has a name of
-// its own. Req: KEY-BINARY-1, LIMIT-KEY-1
-std::optional<std::string_view> refused_key(const scenario::Expectation& expect,
-                                            const judge::Exchange& exchange) {
-  const auto carried_out = [](const scenario::Outcome& outcome) {
-    return std::holds_alternative<scenario::PlainReply>(outcome.what) ||
-           std::holds_alternative<scenario::ValueReply>(outcome.what) ||
-           std::holds_alternative<scenario::CountReply>(outcome.what);
-  };
-  const bool wanted = std::all_of(expect.outcomes.begin(), expect.outcomes.end(), carried_out);
-  const auto error = exchange.reply->error();
-  if (!wanted || !exchange.reply->is(ReplyKind::kError) ||
-      (error && error != codec::ErrorCode::kSyntax)) {
-    return std::nullopt;
-  }
-  const auto& command = exchange.command;
-  return command ? std::optional(command->key) : std::nullopt;
-}
-
-bool wants_error(const scenario::Expectation& expect, codec::ErrorCode code) {
-  return std::any_of(expect.outcomes.begin(), expect.outcomes.end(), [&](const auto& outcome) {
-    const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what);
-    return error != nullptr && error->code == code;
-  });
-}
-
-judge::MismatchFacts facts_of(const scenario::Expectation& expect, const judge::Exchange& exchange,
-                              const CaseState& state) {
-  const judge::ReceivedReply& reply = *exchange.reply;
-  judge::MismatchFacts out{.verb = exchange.verb};
-  if (reply.decoded) {
-    out.reply = reply.decoded->kind;
-    out.removed = reply.is(ReplyKind::kCount) && reply.decoded->count > 0;
-  } else if (reply.error() && state.settings.profile != codec::Profile::kDeployed) {
-    out.reply = ReplyKind::kError;  // without its line end, which the article leaves out, too
-  } else {
-    out.malformed = reply.payload();
-  }
-  // Another sign before a text that is listed.
-  out.odd_error = reply.error() && !reply.payload().starts_with("-ERR ") &&
-                  exchange.verb != codec::Verb::kKeynotify && wants_error(expect, *reply.error());
-  if (const auto wanted = wanted_reply(expect)) {
-    out.wanted = wanted->kind;
-    out.wanted_error = wanted->error;
-    const bool removes = exchange.verb == codec::Verb::kDel || exchange.verb == codec::Verb::kVdel;
-    const bool nothing = wanted->kind == ReplyKind::kMissing ||
-                         (removes && wanted->kind == ReplyKind::kCount && !wanted->removed);
-    out.missing_key_is_error = nothing && reply.is(ReplyKind::kError) && !reply.error();
-  }
-  out.refused_key = refused_key(expect, exchange);
-  const auto& command = exchange.command;
-  out.set_again = command && state.changes.is_set_again(command->key, state.clock.now());
-  return out;
-}
-
 // Req: VER-OPEN-3
 std::string spelling_of(std::string_view version) {
   const std::size_t colon = version.find(':');
@@ -191,29 +134,10 @@ std::optional<scenario::TimestampCheck> timestamp_check(const scenario::RequestS
   return out;
 }
 
-// A version that is no legal one of its key is the difference, and not what is compared with it.
-std::string rule_of_compared_version(const Problem& problem, const judge::Exchange& exchange,
-                                     const CaseState& state) {
-  if (problem.kind != judge::Mismatch::kVersionOther) return {};
-  const auto& command = exchange.command;
-  return command ? std::string(state.key_states.rule_of_version(command->key)) : std::string();
-}
-
-// Of an effect that does not fit the reply of the open request that was to have it: what that reply
-// promises. A key that is gone may have had too short a life as well. Req: SET-PX-2
-std::string rule_of_promise(const Problem& problem, const scenario::RequestStep& step,
-                            const judge::Exchange& exchange, const CaseState& state) {
-  if (problem.kind != judge::Mismatch::kReply) return {};
-  const auto& command = exchange.command;
-  const bool gone = exchange.reply->is(ReplyKind::kMissing);
-  if (gone && command && state.key_states.of(command->key, exchange.sent).expires) return {};
-  return state.rule_of_outcome(step.expect.by);
-}
-
 }  // namespace
 
 MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
-                         CaseState& state) {
+                         const judge::Exchanges& of_client, CaseState& state) {
   const judge::ReceivedReply& reply = *exchange.reply;
   note_habits(reply.message, state);
   if (!step.mark.empty()) state.marks[step.mark].replied = reply.time;
@@ -223,22 +147,20 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
     if (!problem) return std::nullopt;
     if (late) return late;
     problem->subject = subject_of(exchange);
-    judge::MismatchFacts facts = facts_of(step.expect, exchange, state);
-    facts.kind = problem->kind;
-    std::string usual(judge::usual_rule_of(facts));
-    const bool refused = facts.reply == ReplyKind::kError && facts.wanted &&
-                         facts.wanted != ReplyKind::kError &&
-                         problem->kind == judge::Mismatch::kReply;
-    const std::string promised = rule_of_promise(*problem, step, exchange, state);
-    if (usual.empty()) usual = promised;
-    if (usual.empty() && refused) usual = rule_of_refusal(exchange, state);
-    if (usual.empty()) usual = rule_of_reply(step, exchange, state);
-    if (promised.empty()) problem->suspects = suspects_of(*problem, step, exchange, state);
-    problem->direct = rule_of_compared_version(*problem, exchange, state);
-    // Req: RESP-VERBS-1. That a verb is unknown says nothing of what it takes.
-    const bool unknown = refused && exchange.reply->error() == codec::ErrorCode::kUnknownCommand;
-    if (unknown && step.expect.cites.ends_with("-GRAMMAR-1")) problem->cites = "RESP-VERBS-1";
-    return state.charge(std::move(*problem), step.expect.cites, facts, usual);
+    const std::string promised = state.rule_of_outcome(step.expect.by);
+    const auto& command = exchange.command;
+    problem->charge = judge::blame(judge::ResponseDifference{
+        .kind = problem->kind,
+        .failed = problem->verdict == Verdict::kFailed,
+        .step = step,
+        .exchange = exchange,
+        .keys = state.key_states,
+        .of_client = &of_client,
+        .profile = state.settings.profile,
+        .promised = promised,
+        .other_form = problem->other_form,
+        .set_again = command && state.changes.is_set_again(command->key, state.clock.now())});
+    return state.unless_excused(std::move(*problem));
   };
   if (auto problem = charged(judge_payload(step, exchange, state))) return problem;
   // Of an open point's outcomes, a refusal carries no version.
@@ -260,11 +182,10 @@ text::Phrase expected_text(const scenario::RequestStep& step, const judge::Excha
 void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
                    Problem& problem) {
   state.result.forms.push_back(form);
-  problem.other_dialect = true;
+  problem.other_form = form.first;
   problem.message =
       fmt::format("the {} has the form of the {} dialect, and this run judges by the {} one", what,
                   codec::dialect(form.second).name, name(state.settings.profile));
-  problem.cites = std::string(judge::requirement_of(form.first));
 }
 
 }  // namespace fencepost::run

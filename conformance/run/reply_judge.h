@@ -15,7 +15,8 @@ namespace fencepost::run {
 // `exchange` must have a reply. Keeps in `state` what the reply shows: versions, the form of a
 // dialect, the outcome of an open point, when a marked request was answered.
 [[nodiscard]] MaybeProblem judge_reply(const scenario::RequestStep& step,
-                                       const judge::Exchange& exchange, CaseState& state);
+                                       const judge::Exchange& exchange,
+                                       const judge::Exchanges& of_client, CaseState& state);
 
 // The replies that the step expects, for people.
 [[nodiscard]] text::Phrase expected_text(const scenario::RequestStep& step,

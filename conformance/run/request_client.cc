@@ -257,7 +257,7 @@ void RequestClient::take_message(codec::Message message, Duration time) {
     text.bytes(message.payload, kMostOfPayload);
   }
   text.means("a message that answers no open request");
-  std::string rule = rule_of_unasked(message);
+  std::string rule(judge::rule_of_unasked(message, exchanges_));
   surprises_.push_back({.text = std::move(text),
                         .rule = std::move(rule),
                         .message = std::move(message),
@@ -316,55 +316,14 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
     notifications_.push_back({std::move(message), target->key, time, open});
     return;
   }
-  // Of a key that this client observes, it is its own, and the topic is wrong.
-  const bool own = target && rule_of_unexpected(target->key) == "NTF-SEND-4";
+  const auto key = target ? std::optional<std::string_view>(target->key) : std::nullopt;
   surprises_.push_back({.text = text::Phrase("a notification on the topic ")
                                     .bytes(message.topic, kMostOfTopic)
                                     .words(", which is not this client's or not upper-case Base16")
                                     .means("a notification on another topic"),
-                        .rule = target && !own ? "NTF-SEND-3" : "NTF-TOPIC-1",
+                        .rule = std::string(judge::rule_of_other_topic(key, exchanges_)),
                         .message = message,
                         .time = time});
-}
-
-// Req: NTF-SEND-3, NTF-SEND-4, NTF-STOP-1, ERR-STATE-1
-std::string RequestClient::rule_of_unexpected(const std::string& key) const {
-  std::string out = "NTF-SEND-3";
-  for (const judge::Exchange& exchange : exchanges_) {
-    const auto& command = exchange.command;
-    if (!command || command->verb != codec::Verb::kKeynotify) continue;
-    // Req: NTF-REQUEST-3. A name is not a pattern, and not the beginning of one.
-    const std::string_view prefix =
-        command->key.substr(0, command->key.find_last_not_of("*#?+") + 1);
-    const bool taken = exchange.reply && exchange.reply->is(codec::ReplyKind::kOk);
-    if (taken && prefix.size() < command->key.size() && key != command->key &&
-        key.starts_with(prefix)) {
-      out = "NTF-REQUEST-3";
-    }
-    if (command->key != key || !exchange.reply) continue;
-    const bool refused = exchange.reply->is(codec::ReplyKind::kError) && !command->stop;
-    if (refused && out == "NTF-SEND-3") out = "ERR-STATE-1";
-    if (exchange.reply->is(codec::ReplyKind::kOk))
-      out = command->stop ? "NTF-STOP-1" : "NTF-SEND-4";
-  }
-  return out;
-}
-
-// Of a response that fits no open request. Req: ENV-RESPONSE-1, ENV-CORRELATION-1,
-// ENV-RESPONSE-TOPIC-1
-std::string RequestClient::rule_of_unasked(const codec::Message& message) const {
-  bool same_topic = false;
-  bool same_correlation = false;
-  for (const judge::Exchange& exchange : exchanges_) {
-    if (exchange.closed) continue;
-    const bool topic = exchange.request.response_topic.value_or("") == message.topic;
-    const bool correlation = exchange.request.correlation_data == message.correlation_data;
-    if (topic && correlation && exchange.reply) return "ENV-RESPONSE-1";
-    same_topic = same_topic || (topic && !exchange.reply);
-    same_correlation = same_correlation || (correlation && !exchange.reply);
-  }
-  if (same_topic) return "ENV-CORRELATION-1";
-  return same_correlation ? "ENV-RESPONSE-TOPIC-1" : "";
 }
 
 // A message with the DUP flag that has been received before. (MQTT 5, 3.3.1.1)

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "codec/message.h"
-#include "conformance/judge/exchange.h"
+#include "conformance/judge/blame.h"
 #include "conformance/run/client_pool.h"
 #include "conformance/run/transcript.h"
 #include "conformance/text/phrase.h"
@@ -114,13 +114,10 @@ class RequestClient {
     return disconnected_;
   }
   [[nodiscard]] std::deque<Surprise>& surprises() { return surprises_; }
-  [[nodiscard]] const std::deque<judge::Exchange>& exchanges() const { return exchanges_; }
+  [[nodiscard]] const judge::Exchanges& exchanges() const { return exchanges_; }
   // Drops the exchanges at the front that were answered, and their replies: of many thousands all
   // would be held. What points to them ends.
   void forget_answered();
-  // Which rule a notification of this key breaks that this client has no reason to get: by what its
-  // connection has asked for.
-  [[nodiscard]] std::string rule_of_unexpected(const std::string& key) const;
   // Adds a line of our own to the transcript.
   void note(std::string summary);
   // The broker has a reason to end this connection.
@@ -137,7 +134,6 @@ class RequestClient {
   [[nodiscard]] bool floods(const codec::Message& message);
   [[nodiscard]] judge::Exchange* find_request(const codec::Message& message);
   [[nodiscard]] bool is_of_earlier(const codec::Message& message) const;
-  [[nodiscard]] std::string rule_of_unasked(const codec::Message& message) const;
   [[nodiscard]] bool is_redelivery(const codec::Message& message) const;
   [[nodiscard]] std::int64_t wall_at(endpoint::Duration time) const;
 
@@ -147,8 +143,8 @@ class RequestClient {
   endpoint::Clock& clock_;
   std::optional<Recording> recording_;
   std::shared_ptr<Received> received_;
-  std::deque<judge::Exchange> exchanges_;  // which are pointed to
-  std::size_t answered_ = 0;               // so many from the front on
+  judge::Exchanges exchanges_;  // which are pointed to
+  std::size_t answered_ = 0;    // so many from the front on
   std::size_t own_requests_ = 0;
   std::set<std::string> earlier_;  // correlation data of those who had the connection before
   std::deque<Notified> notifications_;

@@ -10,7 +10,6 @@
 #include "codec/resp3.h"
 #include "conformance/run/old_client_step.h"
 #include "conformance/run/reply_judge.h"
-#include "conformance/run/reply_rule.h"
 #include "conformance/run/request_builder.h"
 #include "conformance/run/run_slots.h"
 #include "conformance/run/silence.h"
@@ -71,15 +70,6 @@ void note_expiry(const judge::Exchange& exchange, CaseState& state) {
   state.expiries[key] = exchange.reply->time + *command->expires_after;
 }
 
-// Would any reply, however late, be wrong?
-bool forbids_replies(const scenario::RequestStep& step) {
-  return std::all_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
-                     [](const scenario::Outcome& outcome) {
-                       return std::holds_alternative<scenario::NoReply>(outcome.what) ||
-                              std::holds_alternative<scenario::Disconnection>(outcome.what);
-                     });
-}
-
 std::string non_reply_text(const judge::Exchange& exchange, bool probed) {
   std::string out = exchange.refused
                         ? fmt::format("PUBACK with reason code 0x{:02x}", *exchange.refused)
@@ -124,7 +114,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   // A refusal may be followed by the end of the connection: only the probe shows that it is not
   // (MQTT 5, 4.13.2). And no later connection is to get the reply to it.
   if (exchange.is_over() && !probed()) from.pump_until(probed, state.reply_timeout());
-  if (exchange.reply) return judge_reply(*sent.step, exchange, state);
+  if (exchange.reply) return judge_reply(*sent.step, exchange, from.exchanges(), state);
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
     const auto code = from.disconnected()->reason_code;
@@ -137,7 +127,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   }
   const bool silent = exchange.refused || probed();
   if (silent && expects<scenario::NoReply>(*sent.step)) {
-    exchange.closed = forbids_replies(*sent.step);
+    exchange.closed = judge::forbids_replies(*sent.step);
     record_open<scenario::NoReply>(*sent.step, state);
     return std::nullopt;
   }
@@ -175,7 +165,7 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   }
   note_expiry(exchange, state);
   state.changes.note(*sent.exchange, sent.from->client_id());
-  if (exchange.reply) return judge_reply(*sent.step, exchange, state);
+  if (exchange.reply) return judge_reply(*sent.step, exchange, from.exchanges(), state);
   if (exchange.refused) {
     return Problem{.message = "the broker refused the PUBLISH",
                    .expected = expected_text(*sent.step, exchange, state),
@@ -190,41 +180,11 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
                  .kind = judge::Mismatch::kNoResponse};
 }
 
-// A request that is like any other has to be answered; of others the case knows more.
-// Req: ENV-RESPONSE-1, RESP-INVALID-1
-std::string rule_without_reply(const scenario::RequestStep& step, const judge::Exchange& exchange) {
-  constexpr std::size_t kLarge = 4'096;
-  const bool usual = exchange.request.payload.size() < kLarge && !step.topic &&
-                     !step.response_topic && !step.no_response_topic && !step.correlation &&
-                     !step.no_correlation && step.qos == 1 && !step.retain &&
-                     !step.expiry_seconds && step.user_properties.empty() && !step.packet;
-  const auto& command = exchange.command;
-  // Req: ENV-RESPONSE-TOPIC-7
-  const bool only_topic = step.response_topic && step.expect.cites.empty() && command &&
-                          !expects<scenario::NoReply>(step) &&
-                          !expects<scenario::Disconnection>(step);
-  if (only_topic && !exchange.refused) return "ENV-RESPONSE-TOPIC-7";
-  if (!usual) return step.expect.cites;
-  return command ? "ENV-RESPONSE-1" : "RESP-INVALID-1";
-}
-
-// By the outcome that an earlier open request had. An effect that does not fit its reply breaks
-// what the reply promises, unless the step knows better.
+// By the outcome that an earlier open request had.
 MaybeProblem await_settled(const Sent& sent, CaseState& state) {
   scenario::RequestStep step = *sent.step;
   step.expect = state.settled(step.expect);
-  MaybeProblem problem = await_reply({&step, sent.from, sent.exchange}, state);
-  if (problem && problem->cites.empty()) problem->cites = state.rule_of_outcome(step.expect.by);
-  return problem;
-}
-
-// Was another request of the client under way as well? Then the reply may be the one to that.
-bool meets_another(const Sent& sent) {
-  const auto& all = sent.from->exchanges();
-  return std::any_of(all.begin(), all.end(), [&](const judge::Exchange& other) {
-    return &other != sent.exchange && other.sent < sent.exchange->reply->time &&
-           (!other.reply || other.reply->time > sent.exchange->sent);
-  });
+  return await_reply({&step, sent.from, sent.exchange}, state);
 }
 
 MaybeProblem finish(const Sent& sent, CaseState& state) {
@@ -232,19 +192,20 @@ MaybeProblem finish(const Sent& sent, CaseState& state) {
   MaybeProblem problem = depends ? await_settled(sent, state) : await_reply(sent, state);
   state.key_states.note(*sent.exchange);
   const auto mark = state.marks.find(sent.step->mark);
-  if (mark != state.marks.end()) mark->second.rule_of_effect = rule_of_effect(*sent.exchange);
+  if (mark != state.marks.end())
+    mark->second.rule_of_effect = judge::rule_of_effect(*sent.exchange);
   if (!problem) return std::nullopt;
-  if (problem->subject.empty()) problem->subject = subject_of(*sent.exchange);
-  // Where there must be no reply, or no connection any more, the step knows the rule.
-  const bool failed = problem->verdict == Verdict::kFailed && problem->doubt == Doubt::kNone;
-  if (failed && problem->cites.empty() && forbids_replies(*sent.step)) {
-    problem->cites = sent.step->expect.cites;
-  }
-  if (problem->kind == judge::Mismatch::kReply && sent.exchange->reply && meets_another(sent)) {
-    problem->suspects.emplace_back("ENV-CORRELATION-1");
-  }
-  const bool unanswered = problem->direct.empty() && !sent.exchange->reply;
-  if (unanswered) problem->direct = rule_without_reply(*sent.step, *sent.exchange);
+  if (problem->subject.empty()) problem->subject = judge::subject_of(*sent.exchange);
+  if (sent.exchange->reply) return problem;
+  const std::string promised = state.rule_of_outcome(sent.step->expect.by);
+  // What has come in its place, or why there is nothing, may say more.
+  problem->charge.complete(judge::blame(judge::ResponseDifference{
+      .kind = problem->kind,
+      .failed = problem->verdict == Verdict::kFailed && problem->doubt == Doubt::kNone,
+      .step = *sent.step,
+      .exchange = *sent.exchange,
+      .keys = state.key_states,
+      .promised = promised}));
   return problem;
 }
 

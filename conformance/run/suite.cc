@@ -468,7 +468,7 @@ void check_consistency(SuiteResult& result) {
          .expected =
              "the same form in every case: that of the documented or of the deployed dialect",
          .actual = "both forms in this run",
-         .cites = std::string(kConsistencyRequirement),
+         .charge = {.requirement = std::string(kConsistencyRequirement)},
          .subject = form,
          .kind = judge::Mismatch::kMixedForms},
         {});

@@ -39,16 +39,18 @@ bool starts_with_in_any_case(std::string_view text, std::string_view lower_case)
                     [](char wanted, char c) { return lower(c) == wanted; });
 }
 
-// `<start><8 digits><end>`, as it is and as topics of notifications have it: in Base16.
+// `<start><8 digits><end>`, as it is and as topics of notifications have it: in Base16. Without
+// digits what stands between is nothing.
 struct NamePattern {
   std::string start;
   std::string end;
   std::string instead;
   bool in_base16 = false;
+  std::size_t tag_digits = kTagDigits;
 
   // How much of the text, which it is at the beginning of; 0 when it is not there.
   [[nodiscard]] std::size_t length_in(std::string_view text) const {
-    const std::size_t digits = in_base16 ? 2 * kTagDigits : kTagDigits;
+    const std::size_t digits = in_base16 ? 2 * tag_digits : tag_digits;
     const std::size_t whole = start.size() + digits + end.size();
     if (text.size() < whole) return 0;
     const bool begins = in_base16 ? starts_with_in_any_case(text, start) : text.starts_with(start);
@@ -66,10 +68,15 @@ std::vector<NamePattern> patterns_of(const RunNames& run) {
   const std::string clients = "fp-";
   const std::string of_keys = keys + run.run_id + "/";
   const std::string of_clients = clients + run.run_id + "-";
-  return {{of_keys, "/", keys + "*/*/"},
-          {base16(of_keys), base16("/"), keys + "*/*/ in Base16, then ", true},
-          {of_clients, "-", clients + "*-*-"},
-          {base16(of_clients), base16("-"), clients + "*-*- in Base16, then ", true}};
+  std::vector<NamePattern> out{
+      {of_keys, "/", keys + "*/*/"},
+      {base16(of_keys), base16("/"), keys + "*/*/ in Base16, then ", true},
+      {of_clients, "-", clients + "*-*-"},
+      {base16(of_clients), base16("-"), clients + "*-*- in Base16, then ", true}};
+  // A store may have put other bytes around it. A short one, which a user has chosen, may be part
+  // of anything.
+  if (run.run_id.size() >= kTagDigits) out.push_back({run.run_id, "", "*", false, 0});
+  return out;
 }
 
 // A wall clock in milliseconds, with the counter behind it: whatever it stands in, it is of now. A

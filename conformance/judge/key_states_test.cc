@@ -1,4 +1,4 @@
-#include "conformance/run/key_states.h"
+#include "conformance/judge/key_states.h"
 
 #include <chrono>
 #include <string>
@@ -10,7 +10,7 @@
 #include "codec/message.h"
 #include "codec/resp3.h"
 
-namespace fencepost::run {
+namespace fencepost::judge {
 namespace {
 
 using std::chrono::milliseconds;
@@ -22,7 +22,7 @@ void note(KeyStates& states, const std::vector<std::string_view>& command,
   codec::Message request;
   request.payload = codec::encode_command(command);
   if (token) request.user_properties.emplace_back(codec::kTokenProperty, "1:0:A");
-  judge::Exchange exchange(std::move(request), milliseconds{1}, 0);
+  Exchange exchange(std::move(request), milliseconds{1}, 0);
   codec::Message message;
   message.payload = reply;
   exchange.reply.emplace(std::move(message), milliseconds{2}, 0);
@@ -114,7 +114,7 @@ void note_version(KeyStates& states, milliseconds sent, milliseconds answered,
                   const std::string& version) {
   codec::Message request;
   request.payload = codec::encode_command({"SET", "k", "v"});
-  judge::Exchange exchange(std::move(request), sent, 0);
+  Exchange exchange(std::move(request), sent, 0);
   codec::Message message;
   message.payload = "+OK\r\n";
   message.user_properties.emplace_back(codec::kTimestampProperty, version);
@@ -175,4 +175,4 @@ TEST(KeyStates, KeysThatACarelessStoreTakesForOne) {
 }
 
 }  // namespace
-}  // namespace fencepost::run
+}  // namespace fencepost::judge

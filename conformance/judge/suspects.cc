@@ -1,4 +1,4 @@
-#include "conformance/run/suspects.h"
+#include "conformance/judge/suspects.h"
 
 #include <algorithm>
 #include <functional>
@@ -6,15 +6,14 @@
 #include <set>
 
 #include "codec/command.h"
-#include "conformance/run/reply_rule.h"
+#include "conformance/judge/reply_rule.h"
 
-namespace fencepost::run {
+namespace fencepost::judge {
 namespace {
 
 using codec::ErrorCode;
 using codec::ReplyKind;
 using codec::Verb;
-using judge::Mismatch;
 
 using Rules = std::set<std::string>;
 
@@ -25,7 +24,7 @@ bool is_of_token(std::optional<ErrorCode> error) {
 // What a reply says of the key: that it was there, or was not.
 enum class Presence { kUnknown, kThere, kMissing };
 
-Presence presence_by(const codec::Command& command, const judge::ReplyFacts& reply) {
+Presence presence_by(const codec::Command& command, const ReplyFacts& reply) {
   if (!reply.kind) return Presence::kUnknown;
   switch (*reply.kind) {
     case ReplyKind::kValue:
@@ -47,7 +46,7 @@ Presence presence_by(const codec::Command& command, const judge::ReplyFacts& rep
   return Presence::kUnknown;
 }
 
-judge::ReplyFacts seen_reply(const judge::ReceivedReply& reply) {
+ReplyFacts seen_reply(const ReceivedReply& reply) {
   if (!reply.decoded) return {};
   const codec::DecodedReply& decoded = *reply.decoded;
   return {.kind = decoded.kind,
@@ -58,7 +57,7 @@ judge::ReplyFacts seen_reply(const judge::ReceivedReply& reply) {
 
 class Suspicion {
  public:
-  Suspicion(std::string_view key, endpoint::Duration now, const KeyStates& states)
+  Suspicion(std::string_view key, std::chrono::microseconds now, const KeyStates& states)
       : past_(states.past_of(key)), before_(states.of(key, now)), now_(now) {}
 
   // There is another value, or none, than the last request has left.
@@ -128,14 +127,14 @@ class Suspicion {
 
  private:
   const KeyPast past_;
-  const judge::KeyFacts before_;
-  const endpoint::Duration now_;
+  const KeyFacts before_;
+  const std::chrono::microseconds now_;
   Rules rules_;
 };
 
-void suspect_reply(Suspicion& found, const codec::Command& command, const judge::ReplyFacts& wanted,
-                   const judge::ReceivedReply& reply) {
-  const judge::ReplyFacts seen = seen_reply(reply);
+void suspect_reply(Suspicion& found, const codec::Command& command, const ReplyFacts& wanted,
+                   const ReceivedReply& reply) {
+  const ReplyFacts seen = seen_reply(reply);
   const bool token_wanted = is_of_token(wanted.error);
   const bool token_seen = is_of_token(seen.error);
   if (token_wanted && !token_seen) found.of_token_that_is_missing();
@@ -177,19 +176,19 @@ std::vector<std::string> in_order(const Rules& rules) { return {rules.begin(), r
 
 }  // namespace
 
-std::vector<std::string> suspects_of(const Problem& problem, const scenario::RequestStep& step,
-                                     const judge::Exchange& exchange, const CaseState& state) {
+std::vector<std::string> suspects_of(Mismatch kind, const scenario::RequestStep& step,
+                                     const Exchange& exchange, const KeyStates& keys) {
   if (!exchange.reply) return {};
   const auto& command = exchange.command;
   if (!command) return {};
-  Suspicion found(command->key, exchange.sent, state.key_states);
-  if (problem.kind == Mismatch::kReply) {
+  Suspicion found(command->key, exchange.sent, keys);
+  if (kind == Mismatch::kReply) {
     bool first = true;
     Rules common;
     for (const scenario::Outcome& outcome : step.expect.outcomes) {
       const auto wanted = reply_facts(outcome);
       if (!wanted) return {};
-      Suspicion of_one(command->key, exchange.sent, state.key_states);
+      Suspicion of_one(command->key, exchange.sent, keys);
       suspect_reply(of_one, *command, *wanted, *exchange.reply);
       const Rules rules = of_one.take();
       if (first) common = rules;
@@ -199,16 +198,16 @@ std::vector<std::string> suspects_of(const Problem& problem, const scenario::Req
     for (const std::string& rule : common) found.add(rule);
     const bool quota = exchange.reply->error() == ErrorCode::kQuotaExceeded;
     if (quota) {
-      for (const std::string_view rule : state.key_states.removals()) found.add(rule);
+      for (const std::string_view rule : keys.removals()) found.add(rule);
     }
-    if (state.key_states.has_similar(command->key)) found.add("KEY-BINARY-1");
+    if (keys.has_similar(command->key)) found.add("KEY-BINARY-1");
     // It may be refused for a property that the store does not know.
     if (exchange.reply->is(ReplyKind::kError) && has_unknown_property(exchange.request)) {
       found.add("ENV-PROPERTY-1");
     }
     // What a request that was refused has left behind may spoil the next one.
     const bool spoiled = exchange.reply->error() == ErrorCode::kSyntax && step.expect.by.empty();
-    if (spoiled && state.key_states.was_refused()) {
+    if (spoiled && keys.was_refused()) {
       found.add("ERR-STATE-1");
       found.add("RESP-INVALID-1");
     }
@@ -218,7 +217,7 @@ std::vector<std::string> suspects_of(const Problem& problem, const scenario::Req
       const bool nx = command->condition == codec::Condition::kIfAbsent;
       found.add(nx ? "SET-NX-1" : "SET-NEX-4");
     }
-  } else if (problem.kind == Mismatch::kVersionOther) {
+  } else if (kind == Mismatch::kVersionOther) {
     found.of_changes();
     if (command->verb == Verb::kGet) found.add("GET-HIT-3");
     // The request itself may have moved it.
@@ -228,34 +227,33 @@ std::vector<std::string> suspects_of(const Problem& problem, const scenario::Req
       const bool nx = command->condition == codec::Condition::kIfAbsent;
       found.add(nx ? "SET-NX-2" : "SET-NEX-3");
     }
-  } else if (problem.kind == Mismatch::kVersionNotLater ||
-             problem.kind == Mismatch::kVersionNotGreater) {
+  } else if (kind == Mismatch::kVersionNotLater || kind == Mismatch::kVersionNotGreater) {
     found.add("VER-SET-2");
     found.add("VER-UPDATE-3");
   }
   return in_order(found.take());
 }
 
-std::vector<std::string> suspects_of(const Problem& problem, std::string_view key,
-                                     codec::Operation operation, judge::Cause cause,
-                                     const CaseState& state) {
-  Suspicion found(key, state.clock.now(), state.key_states);
-  if (problem.kind == Mismatch::kNotificationMissing) {
+std::vector<std::string> suspects_of(Mismatch kind, std::string_view key,
+                                     codec::Operation operation, Cause cause,
+                                     std::chrono::microseconds now, const KeyStates& keys) {
+  Suspicion found(key, now, keys);
+  if (kind == Mismatch::kNotificationMissing) {
     if (operation == codec::Operation::kSet) {
       found.add("NTF-SEND-1");
       if (!found.past().removal.empty()) found.add("NTF-KEEP-1");
-    } else if (cause == judge::Cause::kExpiry) {
+    } else if (cause == Cause::kExpiry) {
       found.add("NTF-EXPIRY-1");
       found.of_rest();
     } else {
       found.add("NTF-SEND-2");
       found.add(found.past().removal);
     }
-  } else if (problem.kind == Mismatch::kNotification) {
+  } else if (kind == Mismatch::kNotification) {
     found.of_expiry_too_early();
   }
-  if (state.key_states.has_similar(key)) found.add("KEY-BINARY-1");
+  if (keys.has_similar(key)) found.add("KEY-BINARY-1");
   return in_order(found.take());
 }
 
-}  // namespace fencepost::run
+}  // namespace fencepost::judge

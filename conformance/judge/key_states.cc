@@ -1,4 +1,4 @@
-#include "conformance/run/key_states.h"
+#include "conformance/judge/key_states.h"
 
 #include <algorithm>
 #include <cctype>
@@ -9,7 +9,7 @@
 #include "codec/error_code.h"
 #include "codec/message.h"
 
-namespace fencepost::run {
+namespace fencepost::judge {
 
 using codec::ReplyKind;
 using codec::Verb;
@@ -17,7 +17,7 @@ using codec::Verb;
 namespace {
 
 // Req: SET-NOT-APPLIED-2, VDEL-MISMATCH-1, DEL-REMOVE-1, VDEL-MATCH-1, FT-REJECT-1, ERR-STATE-1
-std::string_view effect_of(Verb verb, const judge::ReceivedReply& reply) {
+std::string_view effect_of(Verb verb, const ReceivedReply& reply) {
   const auto error = reply.error();
   if (reply.is(ReplyKind::kError)) {
     const bool token = error == codec::ErrorCode::kTokenLower ||
@@ -34,9 +34,9 @@ std::string_view effect_of(Verb verb, const judge::ReceivedReply& reply) {
 
 }  // namespace
 
-std::string_view rule_of_effect(const judge::Exchange& exchange) {
+std::string_view rule_of_effect(const Exchange& exchange) {
   if (!exchange.reply) return {};
-  const judge::ReceivedReply& reply = *exchange.reply;
+  const ReceivedReply& reply = *exchange.reply;
   if (!reply.is(ReplyKind::kOk)) return effect_of(exchange.verb.value_or(Verb::kSet), reply);
   // Of the requests that are answered so, only a SET has a version. What it is may not be known, as
   // the payload need not be one that everybody takes. Req: VER-SET-1
@@ -72,14 +72,14 @@ bool is_distorted(std::string_view seen, std::string_view key) {
   return key.find(seen) != std::string_view::npos || are_similar(seen, key);
 }
 
-void KeyStates::note_past(const codec::Command& command, const judge::Exchange& exchange) {
+void KeyStates::note_past(const codec::Command& command, const Exchange& exchange) {
   const std::string key(command.key);
-  const judge::ReceivedReply& reply = *exchange.reply;
+  const ReceivedReply& reply = *exchange.reply;
   KeyPast& past = pasts_[key];
   const auto state = states_.find(key);
   const bool timed = state != states_.end() && state->second.deadline;
   if (command.verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
-    const judge::KeyFacts before = of(key, exchange.sent);
+    const KeyFacts before = of(key, exchange.sent);
     past.write = before.exists ? "SET-WRITE-2" : "SET-WRITE-1";
     if (timed) past.retimed = "SET-PX-5";
     past.refusals.clear();
@@ -105,7 +105,7 @@ void KeyStates::note_past(const codec::Command& command, const judge::Exchange& 
 }
 
 // Req: VER-UPDATE-3, LOCK-TOKEN-4. Of requests that overlap nobody knows which is the later.
-void KeyStates::note_version(const codec::Command& command, const judge::Exchange& exchange) {
+void KeyStates::note_version(const codec::Command& command, const Exchange& exchange) {
   const std::string* text = exchange.reply->message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? "" : *text);
   if (!version) return;
@@ -120,13 +120,13 @@ void KeyStates::note_version(const codec::Command& command, const judge::Exchang
                                                            : "VER-UPDATE-3"};
 }
 
-void KeyStates::note(const judge::Exchange& exchange) {
+void KeyStates::note(const Exchange& exchange) {
   if (!exchange.reply || !exchange.reply->decoded) return;
   refused_ = exchange.reply->is(ReplyKind::kError);
   const auto& command = exchange.command;
   if (!command) return;
   const std::string key(command->key);
-  const judge::ReceivedReply& reply = *exchange.reply;
+  const ReceivedReply& reply = *exchange.reply;
   const bool changes =
       command->verb == Verb::kSet || command->verb == Verb::kDel || command->verb == Verb::kVdel;
   const bool read = command->verb == Verb::kGet && reply.is(ReplyKind::kValue);
@@ -175,7 +175,7 @@ bool KeyStates::has_similar(std::string_view key) const {
 
 bool KeyStates::was_deleted(std::string_view key) const { return deleted_.contains(key); }
 
-judge::KeyFacts KeyStates::of(std::string_view key, endpoint::Duration now) const {
+KeyFacts KeyStates::of(std::string_view key, std::chrono::microseconds now) const {
   const auto found = states_.find(key);
   if (found == states_.end()) return {};
   const State& state = found->second;
@@ -183,4 +183,4 @@ judge::KeyFacts KeyStates::of(std::string_view key, endpoint::Duration now) cons
   return {.exists = true, .fenced = state.fenced, .expires = state.timed};
 }
 
-}  // namespace fencepost::run
+}  // namespace fencepost::judge

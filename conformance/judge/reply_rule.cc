@@ -1,4 +1,4 @@
-#include "conformance/run/reply_rule.h"
+#include "conformance/judge/reply_rule.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -10,17 +10,17 @@
 #include "codec/message.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::run {
+namespace fencepost::judge {
 namespace {
 
-judge::RequestFacts request_facts(const judge::Exchange& exchange) {
+RequestFacts request_facts(const Exchange& exchange) {
   const std::string* token = exchange.request.property(codec::kTokenProperty);
   const std::string* timestamp = exchange.request.property(codec::kTimestampProperty);
   const bool token_is_malformed =
       token != nullptr && !hlc::parse(*token) && (timestamp == nullptr || hlc::parse(*timestamp));
-  judge::RequestFacts out{.verb = exchange.verb,
-                          .has_token = token != nullptr,
-                          .token_is_malformed = token_is_malformed};
+  RequestFacts out{.verb = exchange.verb,
+                   .has_token = token != nullptr,
+                   .token_is_malformed = token_is_malformed};
   if (const auto& command = exchange.command) {
     out.condition = command->condition;
     out.stop = command->stop;
@@ -29,7 +29,7 @@ judge::RequestFacts request_facts(const judge::Exchange& exchange) {
 }
 
 // Of a SET the options are refused, if it has any: one alone, or that there are two of them.
-std::string rule_of_grammar(const codec::Command& command) {
+std::string_view rule_of_grammar(const codec::Command& command) {
   if (command.verb == codec::Verb::kGet) return "GET-GRAMMAR-1";
   if (command.verb == codec::Verb::kDel) return "DEL-GRAMMAR-1";
   if (command.verb == codec::Verb::kVdel) return "VDEL-GRAMMAR-1";
@@ -41,7 +41,7 @@ std::string rule_of_grammar(const codec::Command& command) {
 }
 
 // Is its `__ts` behind the time at which it was sent?
-bool is_old(const judge::Exchange& exchange) {
+bool is_old(const Exchange& exchange) {
   constexpr std::uint64_t kBehind = 1'000;  // ms
   const std::string* text = exchange.request.property(codec::kTimestampProperty);
   const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
@@ -56,13 +56,13 @@ bool are_all(const scenario::Expectation& expect) {
 }
 
 // Where several replies are right, and this one is like none of them.
-std::string rule_of_either(const scenario::Expectation& expect, const judge::Exchange& exchange) {
+std::string_view rule_of_either(const scenario::Expectation& expect, const Exchange& exchange) {
   using codec::ReplyKind;
   if (expect.outcomes.empty()) return {};
   if (are_all<scenario::ErrorReply>(expect) && !exchange.reply->is(ReplyKind::kError)) {
     const auto& command = exchange.command;
     if (command || !exchange.verb) return {};
-    return std::string(judge::requirement_of(command.error(), request_facts(exchange)));
+    return requirement_of(command.error(), request_facts(exchange));
   }
   const bool carried_out =
       std::all_of(expect.outcomes.begin(), expect.outcomes.end(), [](const auto& outcome) {
@@ -75,36 +75,36 @@ std::string rule_of_either(const scenario::Expectation& expect, const judge::Exc
 
 }  // namespace
 
-std::optional<judge::ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
+std::optional<ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
   if (const auto* plain = std::get_if<scenario::PlainReply>(&outcome.what)) {
-    return judge::ReplyFacts{.kind = plain->kind};
+    return ReplyFacts{.kind = plain->kind};
   }
   if (const auto* value = std::get_if<scenario::ValueReply>(&outcome.what)) {
     const auto* literal = std::get_if<scenario::LiteralBytes>(&value->value.what);
-    return judge::ReplyFacts{.kind = codec::ReplyKind::kValue,
-                             .empty_value = literal != nullptr && literal->bytes.empty()};
+    return ReplyFacts{.kind = codec::ReplyKind::kValue,
+                      .empty_value = literal != nullptr && literal->bytes.empty()};
   }
   if (const auto* count = std::get_if<scenario::CountReply>(&outcome.what)) {
-    return judge::ReplyFacts{.kind = codec::ReplyKind::kCount, .removed = count->count > 0};
+    return ReplyFacts{.kind = codec::ReplyKind::kCount, .removed = count->count > 0};
   }
   if (const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what)) {
-    return judge::ReplyFacts{.kind = codec::ReplyKind::kError, .error = error->code};
+    return ReplyFacts{.kind = codec::ReplyKind::kError, .error = error->code};
   }
   return std::nullopt;
 }
 
-std::optional<judge::ReplyFacts> wanted_reply(const scenario::Expectation& expect) {
+std::optional<ReplyFacts> wanted_reply(const scenario::Expectation& expect) {
   if (expect.open || expect.outcomes.size() != 1) return std::nullopt;
   return reply_facts(expect.outcomes.front());
 }
 
-std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
-                          const CaseState& state) {
+std::string_view rule_of_reply(const scenario::RequestStep& step, const Exchange& exchange,
+                               const KeyStates& keys) {
   const auto wanted = wanted_reply(step.expect);
   if (!wanted) return rule_of_either(step.expect, exchange);
-  judge::KeyFacts before;
+  KeyFacts before;
   if (const auto& command = exchange.command) {
-    before = state.key_states.of(command->key, exchange.sent);
+    before = keys.of(command->key, exchange.sent);
     // An earlier request that was answered, and not carried out, shows in a later one: then its
     // rule is broken, and the later request is innocent. Other requests than a GET may be wrong
     // themselves: these show what they should have found.
@@ -114,16 +114,15 @@ std::string rule_of_reply(const scenario::RequestStep& step, const judge::Exchan
                              !exchange.reply->is(codec::ReplyKind::kError);
     const bool taken_for_another = wanted->kind == codec::ReplyKind::kMissing &&
                                    exchange.reply->is(codec::ReplyKind::kValue) &&
-                                   !state.key_states.knows(command->key) &&
-                                   state.key_states.has_similar(command->key);
+                                   !keys.knows(command->key) && keys.has_similar(command->key);
     if (taken_for_another) return "KEY-BINARY-1";
-    const std::string_view effect = state.key_states.rule_of_effect(command->key);
-    if (carried_out && !before.expired && !effect.empty()) return std::string(effect);
+    const std::string_view effect = keys.rule_of_effect(command->key);
+    if (carried_out && !before.expired && !effect.empty()) return effect;
   }
-  return std::string(judge::requirement_of(request_facts(exchange), before, *wanted));
+  return requirement_of(request_facts(exchange), before, *wanted);
 }
 
-std::string rule_kept_by(const scenario::RequestStep& step) {
+std::string_view rule_kept_by(const scenario::RequestStep& step) {
   const auto wanted = wanted_reply(step.expect);
   const auto* command = std::get_if<scenario::CommandBytes>(&step.payload.what);
   if (!wanted || command == nullptr || command->arguments.empty()) return {};
@@ -131,8 +130,7 @@ std::string rule_kept_by(const scenario::RequestStep& step) {
     const auto* text = std::get_if<scenario::LiteralBytes>(&command->arguments[i].what);
     return text == nullptr ? std::string_view() : std::string_view(text->bytes);
   };
-  judge::RequestFacts request{.has_token =
-                                  !std::holds_alternative<scenario::NoTimestamp>(step.token)};
+  RequestFacts request{.has_token = !std::holds_alternative<scenario::NoTimestamp>(step.token)};
   for (const codec::Verb verb : codec::kVerbs) {
     if (codec::name(verb) == word(0)) request.verb = verb;
   }
@@ -141,12 +139,12 @@ std::string rule_kept_by(const scenario::RequestStep& step) {
     if (word(i) == "NEX") request.condition = codec::Condition::kIfAbsentOrEqual;
     if (word(i) == "STOP") request.stop = true;
   }
-  return request.verb ? std::string(judge::requirement_of(request, {}, *wanted)) : std::string();
+  return request.verb ? requirement_of(request, {}, *wanted) : std::string_view();
 }
 
 // A store that refuses what it must take: the reason that it gives says which sentence it has
 // misread. Of the properties it says that it has not seen, or has not read, what was there.
-std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& state) {
+std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys) {
   using codec::ErrorCode;
   using codec::Verb;
   const auto command = exchange.command;
@@ -161,7 +159,7 @@ std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& st
       if (reads) return command->verb == Verb::kGet ? "FT-GET-1" : "FT-KEYNOTIFY-1";
       if (*error == ErrorCode::kTokenLower) return {};  // the reply that was expected knows more
       if (has_token) return "ENV-PROPERTY-1";
-      return state.key_states.was_deleted(command->key) ? "FT-DELETE-1" : "FT-STORE-3";
+      return keys.was_deleted(command->key) ? "FT-DELETE-1" : "FT-STORE-3";
     case ErrorCode::kNotAuthorized:
       return reads ? "AUTH-READ-1" : "AUTH-WRITE-1";
     case ErrorCode::kMissingTimestamp:
@@ -184,19 +182,4 @@ std::string rule_of_refusal(const judge::Exchange& exchange, const CaseState& st
   return {};
 }
 
-std::string subject_of(const judge::Exchange& exchange) {
-  if (!exchange.verb) return "invalid payload";
-  std::string out(codec::name(*exchange.verb));
-  if (const auto& command = exchange.command) {
-    if (command->condition == codec::Condition::kIfAbsent) out += " NX";
-    if (command->condition == codec::Condition::kIfAbsentOrEqual) out += " NEX";
-    if (command->expires_after) out += " PX";
-    if (command->stop) out += " STOP";
-  } else {
-    out += " (invalid)";
-  }
-  if (exchange.request.property(codec::kTokenProperty) != nullptr) out += " with __ft";
-  return out;
-}
-
-}  // namespace fencepost::run
+}  // namespace fencepost::judge

@@ -3,28 +3,29 @@
 // a request that was refused. One difference alone does not tell these apart; many do.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "codec/notification.h"
 #include "conformance/judge/exchange.h"
-#include "conformance/run/case_state.h"
+#include "conformance/judge/key_states.h"
+#include "conformance/judge/mismatch.h"
 #include "conformance/scenario/scenario.h"
 
-namespace fencepost::run {
+namespace fencepost::judge {
 
 // Rules of which each, broken alone, makes a store answer like this after what the case has sent
 // before; without order, each once. Empty where the answer says nothing of what was before.
-[[nodiscard]] std::vector<std::string> suspects_of(const Problem& problem,
-                                                   const scenario::RequestStep& step,
-                                                   const judge::Exchange& exchange,
-                                                   const CaseState& state);
+[[nodiscard]] std::vector<std::string> suspects_of(Mismatch kind, const scenario::RequestStep& step,
+                                                   const Exchange& exchange, const KeyStates& keys);
 
 // The same of a notification that should have come and has not, or is another one. `key` has the
-// prefix of the case.
-[[nodiscard]] std::vector<std::string> suspects_of(const Problem& problem, std::string_view key,
-                                                   codec::Operation operation, judge::Cause cause,
-                                                   const CaseState& state);
+// prefix of the case; `now` is on the session's clock.
+[[nodiscard]] std::vector<std::string> suspects_of(Mismatch kind, std::string_view key,
+                                                   codec::Operation operation, Cause cause,
+                                                   std::chrono::microseconds now,
+                                                   const KeyStates& keys);
 
-}  // namespace fencepost::run
+}  // namespace fencepost::judge

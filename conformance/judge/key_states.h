@@ -1,7 +1,8 @@
 // What the replies of a case say of its keys: what a key was when a request came, for charging the
-// reply to the rule that it is for.
+// reply to the rule that it is for (blame.h).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <map>
 #include <optional>
@@ -12,25 +13,24 @@
 
 #include "conformance/judge/attribution.h"
 #include "conformance/judge/exchange.h"
-#include "endpoint/endpoint.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::run {
+namespace fencepost::judge {
 
 // The rule by which an answered request has the effect that it is to have: a refusal none, by
 // ERR-STATE-1. Empty where the answer promises nothing.
-[[nodiscard]] std::string_view rule_of_effect(const judge::Exchange& exchange);
+[[nodiscard]] std::string_view rule_of_effect(const Exchange& exchange);
 
 // What has happened to a key, by the rules under which each of it shows in what comes later. Ids
 // are empty where nothing of the kind has happened.
 struct KeyPast {
-  std::string_view write{};                     // of the last SET that was carried out
-  std::string_view removal{};                   // of the last DEL or VDEL that removed it
-  std::string_view retimed{};                   // an earlier expiry of it must no longer count
-  std::optional<endpoint::Duration> written{};  // when it was sent
-  bool read = false;                            // and a GET has returned it since
-  bool first_token = false;                     // its token is the first that it had
-  bool newer_token = false;                     // its token has replaced another
+  std::string_view write{};    // of the last SET that was carried out
+  std::string_view removal{};  // of the last DEL or VDEL that removed it
+  std::string_view retimed{};  // an earlier expiry of it must no longer count
+  std::optional<std::chrono::microseconds> written{};  // when it was sent
+  bool read = false;                                   // and a GET has returned it since
+  bool first_token = false;                            // its token is the first that it had
+  bool newer_token = false;                            // its token has replaced another
   std::vector<std::string_view> refusals{};  // since the last change: nothing of them may be seen
   std::set<std::size_t> values{};            // hashes of what it was set to
   std::optional<std::size_t> last_value{};   // hash of what the last of those SETs has written
@@ -46,10 +46,10 @@ class KeyStates {
  public:
   // Notes what an answered exchange has made of its key. Exchanges are given in the order in which
   // their replies are judged.
-  void note(const judge::Exchange& exchange);
+  void note(const Exchange& exchange);
 
   // `now` is on the session's clock. A key that no request has touched does not exist.
-  [[nodiscard]] judge::KeyFacts of(std::string_view key, endpoint::Duration now) const;
+  [[nodiscard]] KeyFacts of(std::string_view key, std::chrono::microseconds now) const;
   [[nodiscard]] bool was_deleted(std::string_view key) const;
   // The rule by which the last request of this key has left it as it should be, and not as it is
   // seen now; empty where that request was to set it, or there is none.
@@ -70,13 +70,13 @@ class KeyStates {
  private:
   struct State {
     bool fenced = false;
-    bool timed = false;                            // it has a PX
-    std::optional<endpoint::Duration> deadline{};  // of a PX that a case may wait for
+    bool timed = false;                                   // it has a PX
+    std::optional<std::chrono::microseconds> deadline{};  // of a PX that a case may wait for
   };
   // The version that the last SET of a key was answered with.
   struct Version {
     hlc::Timestamp value;
-    endpoint::Duration replied{0};
+    std::chrono::microseconds replied{0};
     std::string_view broken{};  // the rule by which it must be later than the one before
   };
   std::map<std::string, State, std::less<>> states_;  // of the keys that exist, or have expired
@@ -87,8 +87,8 @@ class KeyStates {
   std::set<std::string_view> removals_;
   bool refused_ = false;
 
-  void note_version(const codec::Command& command, const judge::Exchange& exchange);
-  void note_past(const codec::Command& command, const judge::Exchange& exchange);
+  void note_version(const codec::Command& command, const Exchange& exchange);
+  void note_past(const codec::Command& command, const Exchange& exchange);
 };
 
-}  // namespace fencepost::run
+}  // namespace fencepost::judge
