@@ -2,9 +2,9 @@
 
 #include <vector>
 
-#include "conformance/client_run/charge.h"
-#include "conformance/client_run/client_case_loader.h"
-#include "conformance/scenario/library.h"
+#include "clients/client_run/charge.h"
+#include "clients/client_run/client_case_loader.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 

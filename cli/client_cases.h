@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "conformance/scenario/requirement.h"
+#include "suite/scenario/requirement.h"
 
 namespace fencepost::cli {
 

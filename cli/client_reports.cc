@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
-#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 

@@ -1,8 +1,8 @@
 // What the commands that judge clients write: the end of the console, and reports.
 #pragma once
 
-#include "conformance/client_report/client_report.h"
-#include "conformance/report/report_files.h"
+#include "clients/client_report/client_report.h"
+#include "report/report_files.h"
 
 namespace fencepost::cli {
 

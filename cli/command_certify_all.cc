@@ -17,14 +17,14 @@
 
 #include "base/child_process.h"
 #include "base/files.h"
+#include "base/text/output.h"
+#include "base/text/text_wrap.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/findings.h"
-#include "conformance/scenario/library.h"
-#include "conformance/text/output.h"
-#include "conformance/text/text_wrap.h"
 #include "endpoint/socket.h"
 #include "endpoint/url.h"
+#include "report/findings.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 namespace {

@@ -6,17 +6,17 @@
 #include <fmt/format.h>
 
 #include "base/glob.h"
+#include "base/text/output.h"
+#include "base/text/text_wrap.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/client_run/client_case_loader.h"
-#include "conformance/client_run/client_certificate.h"
-#include "conformance/client_run/client_suite.h"
-#include "conformance/report/report_files.h"
-#include "conformance/scenario/library.h"
-#include "conformance/scenario/source_excerpt.h"
-#include "conformance/scenario/yaml_reader.h"
-#include "conformance/text/output.h"
-#include "conformance/text/text_wrap.h"
+#include "clients/client_run/client_case_loader.h"
+#include "clients/client_run/client_certificate.h"
+#include "clients/client_run/client_suite.h"
+#include "report/report_files.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/source_excerpt.h"
+#include "suite/scenario/yaml_reader.h"
 
 namespace fencepost::cli {
 namespace {

@@ -2,12 +2,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/histories/history_check.h"
-#include "conformance/report/report_files.h"
-#include "conformance/scenario/library.h"
-#include "conformance/text/output.h"
+#include "concurrency/histories/history_check.h"
+#include "report/report_files.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
+#include "base/text/text_wrap.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/console.h"
-#include "conformance/report/side_by_side.h"
-#include "conformance/scenario/library.h"
-#include "conformance/text/output.h"
-#include "conformance/text/text_wrap.h"
+#include "report/console.h"
+#include "report/side_by_side.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 namespace {

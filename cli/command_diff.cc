@@ -6,15 +6,15 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/console.h"
-#include "conformance/report/diff.h"
-#include "conformance/report/diff_report.h"
-#include "conformance/report/report_read.h"
-#include "conformance/scenario/library.h"
-#include "conformance/text/output.h"
 #include "endpoint/url.h"
+#include "report/console.h"
+#include "report/diff.h"
+#include "report/diff_report.h"
+#include "report/report_read.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 namespace {

@@ -11,22 +11,22 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/record/counterexample.h"
-#include "conformance/report/console.h"
-#include "conformance/report/progress_line.h"
-#include "conformance/run/observed_profile.h"
-#include "conformance/scenario/library.h"
-#include "conformance/scenario/yaml_reader.h"
-#include "conformance/search/explore.h"
-#include "conformance/search/explore_report.h"
-#include "conformance/search/judged_runs.h"
-#include "conformance/search/saved_workload.h"
-#include "conformance/target/target.h"
-#include "conformance/text/output.h"
 #include "endpoint/rate_limit.h"
 #include "endpoint/url.h"
+#include "report/console.h"
+#include "report/progress_line.h"
+#include "suite/run/observed_profile.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/yaml_reader.h"
+#include "suite/target/target.h"
+#include "traffic/record/counterexample.h"
+#include "traffic/search/explore.h"
+#include "traffic/search/explore_report.h"
+#include "traffic/search/judged_runs.h"
+#include "traffic/search/saved_workload.h"
 
 namespace fencepost::cli {
 namespace {

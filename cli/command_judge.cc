@@ -12,17 +12,17 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
+#include "base/text/printable.h"
+#include "base/text/text_wrap.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/concurrency/stress_phase.h"
-#include "conformance/histories/history_check.h"
-#include "conformance/report/console.h"
-#include "conformance/report/evidence_head.h"
-#include "conformance/report/kept_run.h"
-#include "conformance/text/output.h"
-#include "conformance/text/printable.h"
-#include "conformance/text/text_wrap.h"
+#include "concurrency/histories/history_check.h"
+#include "concurrency/stress_phase.h"
 #include "endpoint/recorded.h"
+#include "report/console.h"
+#include "report/evidence_head.h"
+#include "report/kept_run.h"
 
 namespace fencepost::cli {
 namespace {

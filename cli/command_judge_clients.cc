@@ -5,19 +5,19 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/client_reports.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "clients/client_report/client_report.h"
+#include "clients/client_report/recorded_clients.h"
 #include "clients/judge.h"
-#include "conformance/client_report/client_report.h"
-#include "conformance/client_report/recorded_clients.h"
-#include "conformance/record/capture_log.h"
-#include "conformance/record/capture_tcp.h"
-#include "conformance/report/report_files.h"
-#include "conformance/scenario/library.h"
-#include "conformance/target/conditions_options.h"
-#include "conformance/text/output.h"
 #include "endpoint/conditions.h"
+#include "report/report_files.h"
+#include "suite/scenario/library.h"
+#include "suite/target/conditions_options.h"
+#include "traffic/record/capture_log.h"
+#include "traffic/record/capture_tcp.h"
 
 namespace fencepost::cli {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
+#include "base/text/text_wrap.h"
 #include "cli/client_cases.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/matrix/matrix.h"
-#include "conformance/matrix/matrix_formats.h"
-#include "conformance/report/console.h"
-#include "conformance/report/report_files.h"
-#include "conformance/scenario/library.h"
-#include "conformance/text/output.h"
-#include "conformance/text/text_wrap.h"
+#include "report/console.h"
+#include "report/report_files.h"
+#include "selftest/matrix/matrix.h"
+#include "selftest/matrix/matrix_formats.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 namespace {

@@ -2,13 +2,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/console.h"
-#include "conformance/report/merge.h"
-#include "conformance/report/report_read.h"
-#include "conformance/scenario/library.h"
-#include "conformance/text/output.h"
+#include "report/console.h"
+#include "report/merge.h"
+#include "report/report_read.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 namespace {

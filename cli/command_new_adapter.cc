@@ -3,12 +3,12 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
+#include "base/text/printable.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/client_run/new_adapter.h"
-#include "conformance/report/report_files.h"
-#include "conformance/text/output.h"
-#include "conformance/text/printable.h"
+#include "clients/client_run/new_adapter.h"
+#include "report/report_files.h"
 
 namespace fencepost::cli {
 

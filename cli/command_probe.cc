@@ -11,16 +11,17 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
+#include "base/text/printable.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/scenario/library.h"
-#include "conformance/scenario/yaml_reader.h"
-#include "conformance/target/probe.h"
-#include "conformance/target/probe_report.h"
-#include "conformance/target/target.h"
-#include "conformance/text/output.h"
-#include "conformance/text/printable.h"
 #include "endpoint/end_of_waits.h"
+#include "report/report.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/yaml_reader.h"
+#include "suite/target/probe.h"
+#include "suite/target/probe_report.h"
+#include "suite/target/target.h"
 
 namespace fencepost::cli {
 namespace {
@@ -137,7 +138,8 @@ run::ExitCode probe(const ProbeOptions& options) {
                 {.given = *descriptor,
                  .catalogue = library->catalogue,
                  .endpoint = endpoint.url(),
-                 .when = utc_now()});
+                 .when = utc_now(),
+                 .suite = std::string(report::suite_version())});
 }
 
 }  // namespace fencepost::cli

@@ -4,16 +4,16 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/record/capture_live.h"
-#include "conformance/record/capture_log.h"
-#include "conformance/record/capture_pcap.h"
-#include "conformance/record/recording.h"
-#include "conformance/report/report_files.h"
-#include "conformance/scenario/library.h"
-#include "conformance/scenario/yaml_reader.h"
-#include "conformance/text/output.h"
+#include "report/report_files.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/yaml_reader.h"
+#include "traffic/record/capture_live.h"
+#include "traffic/record/capture_log.h"
+#include "traffic/record/capture_pcap.h"
+#include "traffic/record/recording.h"
 
 namespace fencepost::cli {
 namespace {

@@ -5,12 +5,12 @@
 
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/replay/printer.h"
-#include "conformance/replay/session.h"
-#include "conformance/report/console.h"
-#include "conformance/report/report_files.h"
-#include "conformance/target/target.h"
 #include "endpoint/url.h"
+#include "report/console.h"
+#include "report/report_files.h"
+#include "suite/target/target.h"
+#include "traffic/replay/printer.h"
+#include "traffic/replay/session.h"
 
 namespace fencepost::cli {
 namespace {

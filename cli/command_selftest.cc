@@ -10,19 +10,19 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include "base/text/colour.h"
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/report.h"
-#include "conformance/scenario/library.h"
-#include "conformance/selftest/pairs.h"
-#include "conformance/selftest/right_stores.h"
-#include "conformance/selftest/selftest.h"
-#include "conformance/selftest/selftest_html.h"
-#include "conformance/selftest/selftest_text.h"
-#include "conformance/target/descriptor.h"
-#include "conformance/target/target.h"
-#include "conformance/text/colour.h"
-#include "conformance/text/output.h"
+#include "report/report.h"
+#include "selftest/pairs.h"
+#include "selftest/right_stores.h"
+#include "selftest/selftest.h"
+#include "selftest/selftest_html.h"
+#include "selftest/selftest_text.h"
+#include "suite/scenario/library.h"
+#include "suite/target/descriptor.h"
+#include "suite/target/target.h"
 
 namespace fencepost::cli {
 namespace {

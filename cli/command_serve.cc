@@ -8,22 +8,22 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/client_reports.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/report_files.h"
-#include "conformance/scenario/library.h"
-#include "conformance/scenario/yaml_reader.h"
-#include "conformance/serve/access.h"
-#include "conformance/serve/client_judge.h"
-#include "conformance/serve/judged_command.h"
-#include "conformance/serve/traffic_log.h"
-#include "conformance/target/conditions_options.h"
-#include "conformance/text/output.h"
+#include "clients/serve/access.h"
+#include "clients/serve/client_judge.h"
+#include "clients/serve/judged_command.h"
+#include "clients/serve/traffic_log.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/tap.h"
 #include "hlc/hlc.h"
 #include "reference_store/authorization.h"
+#include "report/report_files.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/yaml_reader.h"
+#include "suite/target/conditions_options.h"
 
 namespace fencepost::cli {
 namespace {

@@ -19,12 +19,12 @@
 #include <fmt/format.h>
 #include <semaphore.h>
 
-#include "conformance/report/github.h"
-#include "conformance/scenario/library.h"
-#include "conformance/target/contradiction.h"
-#include "conformance/text/printable.h"
+#include "base/text/printable.h"
 #include "endpoint/end_of_waits.h"
 #include "endpoint/url.h"
+#include "report/github.h"
+#include "suite/scenario/library.h"
+#include "suite/target/contradiction.h"
 
 namespace fencepost::cli {
 namespace {

@@ -10,14 +10,14 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/commands.h"
-#include "conformance/record/recording.h"
-#include "conformance/run/preflight.h"
-#include "conformance/run/suite.h"
-#include "conformance/target/descriptor.h"
-#include "conformance/target/target.h"
-#include "conformance/text/output.h"
 #include "endpoint/endpoint.h"
+#include "suite/run/preflight.h"
+#include "suite/run/suite.h"
+#include "suite/target/descriptor.h"
+#include "suite/target/target.h"
+#include "traffic/record/recording.h"
 
 namespace fencepost::cli {
 

@@ -1,9 +1,9 @@
 // fencepost vectors: the bytes of the cases.
 
+#include "base/text/text_wrap.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "conformance/report/vectors.h"
-#include "conformance/text/text_wrap.h"
+#include "report/vectors.h"
 
 namespace fencepost::cli {
 

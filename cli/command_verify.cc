@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/ssh_keygen.h"
-#include "conformance/text/output.h"
 
 namespace fencepost::cli {
 

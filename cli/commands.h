@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "conformance/baseline/run_baseline.h"
-#include "conformance/report/report_files.h"
-#include "conformance/run/exit_code.h"
-#include "conformance/run/selection.h"
-#include "conformance/scenario/library.h"
+#include "report/baseline/run_baseline.h"
+#include "report/report_files.h"
+#include "suite/run/exit_code.h"
+#include "suite/run/selection.h"
+#include "suite/scenario/library.h"
 
 namespace fencepost::cli {
 
@@ -170,7 +170,7 @@ struct StressOptions {
   std::string program = "fencepost";  // how it was called
 };
 // Many clients that ask at once, and what they were answered judged. kConformant, kFailed when a
-// rule is broken, kInconclusive when something could not be decided. See stress/load.h.
+// rule is broken, kInconclusive when something could not be decided. See concurrency/stress/load.h.
 [[nodiscard]] run::ExitCode stress(const StressOptions& options);
 
 struct ExploreOptions : RunFlags {

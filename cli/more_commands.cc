@@ -5,8 +5,8 @@
 
 #include "cli/command_support.h"
 #include "cli/usage.h"
-#include "conformance/run/time_limits.h"
-#include "stress/script.h"
+#include "concurrency/stress/script.h"
+#include "suite/run/time_limits.h"
 
 namespace fencepost::cli {
 

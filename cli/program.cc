@@ -15,14 +15,14 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "cli/manual.h"
 #include "cli/more_commands.h"
 #include "cli/usage.h"
-#include "conformance/report/report.h"
-#include "conformance/text/output.h"
 #include "endpoint/url.h"
+#include "report/report.h"
 #include "workload/enumeration.h"
 
 namespace fencepost::cli {

@@ -15,8 +15,8 @@
 
 #include "base/child_process.h"
 #include "base/files.h"
+#include "base/text/printable.h"
 #include "cli/command_support.h"
-#include "conformance/text/printable.h"
 #include "endpoint/memory_file.h"
 
 namespace fencepost::cli {

@@ -10,13 +10,13 @@
 
 #include <fmt/format.h>
 
+#include "base/text/output.h"
+#include "base/text/text_wrap.h"
 #include "cli/command_support.h"
-#include "conformance/run/exit_code.h"
-#include "conformance/scenario/yaml_reader.h"
-#include "conformance/text/output.h"
-#include "conformance/text/text_wrap.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/url.h"
+#include "suite/run/exit_code.h"
+#include "suite/scenario/yaml_reader.h"
 
 namespace fencepost::cli {
 namespace {

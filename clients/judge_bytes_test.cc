@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "clients/judge.h"
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::clients {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "clients/request_rules.h"
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::clients {
 

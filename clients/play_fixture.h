@@ -11,8 +11,8 @@
 #include "codec/command.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "endpoint/wire/packet.h"
 #include "hlc/hlc.h"
-#include "wire/packet.h"
 
 namespace fencepost::clients {
 

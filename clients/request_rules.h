@@ -8,7 +8,7 @@
 
 #include "clients/rules.h"
 #include "codec/command.h"
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::clients {
 

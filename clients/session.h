@@ -16,8 +16,8 @@
 #include "clients/request_rules.h"
 #include "codec/command.h"
 #include "codec/reply.h"
-#include "wire/packet.h"
-#include "wire/packet_reader.h"
+#include "endpoint/wire/packet.h"
+#include "endpoint/wire/packet_reader.h"
 
 namespace fencepost::clients {
 

@@ -32,11 +32,11 @@
 
 #include "codec/resp3.h"
 #include "codec/topics.h"
-#include "conformance/testing/temporary_folder.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
 #include "endpoint/test_driver.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::endpoint {
 namespace {

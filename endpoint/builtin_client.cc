@@ -7,9 +7,9 @@
 #include "endpoint/connection.h"
 #include "endpoint/old_client.h"
 #include "endpoint/stream.h"
-#include "wire/messages.h"
-#include "wire/odd_publish.h"
-#include "wire/packet.h"
+#include "endpoint/wire/messages.h"
+#include "endpoint/wire/odd_publish.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::endpoint {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "endpoint/connector.h"
 #include "endpoint/end_of_waits.h"
-#include "wire/messages.h"
+#include "endpoint/wire/messages.h"
 
 namespace fencepost::endpoint {
 namespace {

@@ -19,9 +19,9 @@
 #include "endpoint/mqtt_extras.h"
 #include "endpoint/poll_loop.h"
 #include "endpoint/stream.h"
-#include "wire/odd_publish.h"
-#include "wire/packet.h"
-#include "wire/topic_alias.h"
+#include "endpoint/wire/odd_publish.h"
+#include "endpoint/wire/packet.h"
+#include "endpoint/wire/topic_alias.h"
 
 namespace fencepost::endpoint {
 

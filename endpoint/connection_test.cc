@@ -22,7 +22,7 @@
 
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::endpoint {
 namespace {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "endpoint/end_of_waits.h"
-#include "wire/mqtt_3_1_1.h"
+#include "endpoint/wire/mqtt_3_1_1.h"
 
 namespace fencepost::endpoint {
 namespace {

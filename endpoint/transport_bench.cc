@@ -42,7 +42,7 @@
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
 #include "endpoint/throw_away_certificate.h"
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::endpoint {
 namespace {

@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/client_run/adapter_protocol.h"
-#include "conformance/client_run/charge.h"
-#include "conformance/client_run/client_case_loader.h"
+#include "clients/client_run/adapter_protocol.h"
+#include "clients/client_run/charge.h"
+#include "clients/client_run/client_case_loader.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "base/check.h"
+#include "clients/client_run/scripted_broker.h"
 #include "clients/judge.h"
-#include "conformance/client_run/scripted_broker.h"
 #include "fuzz/input_reader.h"
 
 using fencepost::clients::Finding;

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/target/descriptor.h"
 #include "endpoint/url.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
+#include "suite/target/descriptor.h"
 
 using namespace fencepost;
 

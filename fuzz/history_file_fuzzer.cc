@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "concurrency/history/checker.h"
+#include "concurrency/history/history_file.h"
 #include "fuzz/input_reader.h"
-#include "history/checker.h"
-#include "history/history_file.h"
 
 using namespace fencepost::history;
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/check.h"
+#include "concurrency/history/checker.h"
+#include "concurrency/history/testing/naive_search.h"
 #include "fuzz/input_reader.h"
-#include "history/checker.h"
-#include "history/testing/naive_search.h"
 
 using namespace fencepost::history;
 using fencepost::codec::Condition;

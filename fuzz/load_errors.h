@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/scenario/yaml_reader.h"
+#include "suite/scenario/yaml_reader.h"
 
 namespace fencepost::fuzz {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include "base/check.h"
+#include "endpoint/wire/packet.h"
 #include "fuzz/input_reader.h"
-#include "wire/packet.h"
 
 using namespace fencepost::wire;
 

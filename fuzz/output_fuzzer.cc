@@ -8,10 +8,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
+#include "base/text/colour.h"
+#include "base/text/output.h"
+#include "base/text/printable.h"
 #include "base/utf8.h"
-#include "conformance/text/colour.h"
-#include "conformance/text/output.h"
-#include "conformance/text/printable.h"
 #include "fuzz/input_reader.h"
 
 using namespace fencepost;

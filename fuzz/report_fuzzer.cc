@@ -11,19 +11,19 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/baseline/baseline_file.h"
-#include "conformance/report/evidence_head.h"
-#include "conformance/report/kept_run.h"
-#include "conformance/report/report.h"
-#include "conformance/report/report_read.h"
-#include "conformance/report/resume.h"
-#include "conformance/report/side_by_side.h"
-#include "conformance/scenario/library.h"
-#include "conformance/scenario/scenario_loader.h"
 #include "evidence/frame.h"
 #include "evidence/record.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
+#include "report/baseline/baseline_file.h"
+#include "report/evidence_head.h"
+#include "report/kept_run.h"
+#include "report/report.h"
+#include "report/report_read.h"
+#include "report/resume.h"
+#include "report/side_by_side.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/scenario_loader.h"
 
 using namespace fencepost;
 

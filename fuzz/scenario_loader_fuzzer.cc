@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "conformance/scenario/scenario_loader.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
+#include "suite/scenario/scenario_loader.h"
 
 namespace {
 

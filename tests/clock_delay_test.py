@@ -3,7 +3,7 @@
 usage: clock_delay_test.py BUILD_BIN_DIR [unittest arguments]
 Certifies the reference store, over MQTT and in process, with delays and clocks of its own. What cannot be proved must
 be inconclusive, for a reason that has to do with time. That stores with such clocks which are wrong still fail is shown
-in conformance/run/case_runner_time_test.cc, where stores can be wrong.
+in suite/run/case_runner_time_test.cc, where stores can be wrong.
 """
 
 import subprocess

@@ -30,84 +30,85 @@ WORDS = "use complain send publish_it wake_at kick write connect_to print".split
 # Header -> declarations that its examples take for given, in its namespace.
 GIVEN = {
     "base/files.h": "std::string content_of_it;",
-    "conformance/report/github.h": "bool wanted; run::SuiteResult result; scenario::Catalogue catalogue;"
+    "report/github.h": "bool wanted; run::SuiteResult result; scenario::Catalogue catalogue;"
                                    "ReportContext context;",
-    "conformance/text/output.h": "std::string path, title, console_text, document;",
+    "base/text/output.h": "std::string path, title, console_text, document;",
     "base/result.h": "struct ParseError {}; Result<int, ParseError> parse_port(std::string_view); std::string_view text;"
                      "#return Result<int, ParseError>",
     "codec/command.h": "std::string_view payload;",
     "codec/dialect.h": "std::string out;",
-    "conformance/concurrency/stress_phase.h":
+    "concurrency/stress_phase.h":
         "const StressPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
         "scenario::Catalogue catalogue; run::SuiteResult result; struct { std::string stopped_because; } context;",
-    "conformance/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
+    "suite/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
                                     "std::int64_t wall_ms, received_ms; struct { std::chrono::microseconds now(); } clock;",
-    "conformance/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
+    "suite/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"
                                   "std::chrono::microseconds sent, received; std::int64_t sent_ms, received_ms;",
-    "conformance/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
-    "conformance/record/capture_history.h": "Capture capture; std::string path;",
-    "conformance/record/capture_log.h": "std::string line;",
-    "conformance/record/capture_scenario.h": "Capture capture; std::string path;",
-    "conformance/record/narrator.h": "std::string text_of(std::string_view); std::vector<CapturedEvent> log;"
+    "suite/judge/store_clock.h": "ClockBounds bounds; std::int64_t timestamp_ms, sent_ms, received_ms;",
+    "traffic/record/capture_history.h": "Capture capture; std::string path;",
+    "traffic/record/capture_log.h": "std::string line;",
+    "traffic/record/capture_scenario.h": "Capture capture; std::string path;",
+    "traffic/record/narrator.h": "std::string text_of(std::string_view); std::vector<CapturedEvent> log;"
                                      "std::vector<std::string> lines; std::chrono::microseconds now;",
-    "conformance/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
+    "traffic/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
     "clients/judge.h": "std::string bytes; Time now;",
-    "conformance/client_report/client_report.h": "JudgedClients judged;",
+    "clients/client_report/client_report.h": "JudgedClients judged;",
     "endpoint/tap.h": "TapWatcher& watcher;",
     "endpoint/recorded.h": "std::string file; Capabilities capabilities;",
     "endpoint/recording.h": "std::unique_ptr<Endpoint> store;",
     "endpoint/memory_file.h": "std::string pem;",
     "endpoint/throw_away_certificate.h": "std::string ca_file; void serve(const std::string&, const std::string&);",
     "reference_store/faults/switched_store.h": "std::uint64_t seed;",
-    "conformance/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
+    "traffic/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
-    "conformance/report/kept_run.h": "scenario::Library library;",
-    "conformance/report/resume.h": "run::SuiteOptions suite; scenario::Library library;",
-    "conformance/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
-    "conformance/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
+    "report/kept_run.h": "scenario::Library library;",
+    "report/resume.h": "run::SuiteOptions suite; scenario::Library library;",
+    "suite/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
+    "suite/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
                                     "judge::Exchange exchange; struct { endpoint::Duration time; } reply;"
                                     "struct { void await(judge::Exchange&, endpoint::Duration); } client;",
-    "conformance/run/client_pool.h": "run::ClientPool pool{\"run\", 1}; run::ClientKind kind; void use(run::SpareClient&);"
+    "suite/run/client_pool.h": "run::ClientPool pool{\"run\", 1}; run::ClientKind kind; void use(run::SpareClient&);"
                                      "void connect(const std::string&); struct { run::SpareClient release(); } client;",
-    "conformance/run/request_client.h": "std::unique_ptr<endpoint::Client> connection; std::string client_id;"
+    "suite/run/request_client.h": "std::unique_ptr<endpoint::Client> connection; std::string client_id;"
                                         "endpoint::Session& session;",
-    "conformance/scenario/recorded.h": "std::string file, now, seen;",
-    "conformance/scenario/writer.h": "std::vector<Case> cases; std::vector<LoadError> errors;"
+    "suite/scenario/recorded.h": "std::string file, now, seen;",
+    "suite/scenario/writer.h": "std::vector<Case> cases; std::vector<LoadError> errors;"
                                      "std::set<std::string> requirements;",
-    "conformance/scenario/yaml_tree.h": "YamlPlace place;",
-    "stress/load.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop; TrafficOptions traffic;",
-    "stress/referee.h": "history::Bounds bounds; std::vector<history::Event> events; std::string prefix; history::Time now;",
-    "stress/shrink.h": "const Mix* mix; std::string key; Attempt attempt;",
-    "stress/simulation.h": "std::unique_ptr<store::Handler> handler;",
-    "stress/traffic.h": "TrafficOptions options; Journal& journal; history::Time now; std::uint64_t wall_ms;"
+    "suite/scenario/yaml_tree.h": "YamlPlace place;",
+    "concurrency/stress/load.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop; TrafficOptions traffic;",
+    "concurrency/stress/referee.h": "history::Bounds bounds; std::vector<history::Event> events; std::string prefix;"
+                                    "history::Time now;",
+    "concurrency/stress/shrink.h": "const Mix* mix; std::string key; Attempt attempt;",
+    "concurrency/stress/simulation.h": "std::unique_ptr<store::Handler> handler;",
+    "concurrency/stress/traffic.h": "TrafficOptions options; Journal& journal; history::Time now; std::uint64_t wall_ms;"
                         "std::unique_ptr<endpoint::Client> client; codec::Message message;",
-    "conformance/client_run/scripted_broker.h": "CommandKind get; std::string_view bytes; clients::Time now;",
-    "conformance/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
-    "conformance/client_report/recorded_clients.h": "record::Capture capture;",
-    "conformance/record/capture_pcap.h": "TcpEvent event;",
-    "conformance/record/capture_segments.h": "std::string_view bytes;",
-    "conformance/record/capture_tcp.h": "Segment segment;",
-    "conformance/record/recording.h": "Capture capture;",
-    "conformance/selftest/conversations.h": "endpoint::InProcessEndpoint& right; endpoint::InProcessEndpoint& wrong;",
-    "conformance/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
+    "clients/client_run/scripted_broker.h": "CommandKind get; std::string_view bytes; clients::Time now;",
+    "clients/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
+    "clients/client_report/recorded_clients.h": "record::Capture capture;",
+    "traffic/record/capture_pcap.h": "TcpEvent event;",
+    "traffic/record/capture_segments.h": "std::string_view bytes;",
+    "traffic/record/capture_tcp.h": "Segment segment;",
+    "traffic/record/recording.h": "Capture capture;",
+    "selftest/conversations.h": "endpoint::InProcessEndpoint& right; endpoint::InProcessEndpoint& wrong;",
+    "traffic/search/explore.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop;"
                                     "std::function<void(const ExploreProgress&)> progress;",
-    "conformance/search/explore_report.h": "ExploreResult result;#return run::ExitCode",
-    "conformance/serve/client_judge.h": "endpoint::TapOptions options; clients::Time wall_clock(); bool interrupted;"
+    "traffic/search/explore_report.h": "ExploreResult result;#return run::ExitCode",
+    "clients/serve/client_judge.h": "endpoint::TapOptions options; clients::Time wall_clock(); bool interrupted;"
                                         "#return run::ExitCode",
-    "conformance/serve/judged_command.h": "BrokerPlace place; void wait();",
-    "conformance/serve/traffic_log.h": "void start_broker(const std::string&); std::chrono::microseconds now;",
-    "conformance/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
-    "conformance/search/saved_workload.h": "std::string text;",
-    "conformance/text/colour.h": "bool on_terminal;",
+    "clients/serve/judged_command.h": "BrokerPlace place; void wait();",
+    "clients/serve/traffic_log.h": "void start_broker(const std::string&); std::chrono::microseconds now;",
+    "traffic/search/judged_run.h": "endpoint::Session* session; workload::Trace trace;",
+    "traffic/search/saved_workload.h": "std::string text;",
+    "base/text/colour.h": "bool on_terminal;",
     "endpoint/late_pubacks.h": "std::uint64_t counted; std::string_view bytes_of_the_broker; LatePubacks::Moment now, later;",
     "endpoint/endpoint.h": "codec::Message request;",
     "fuzz/input_reader.h": "const std::uint8_t* data; std::size_t size;",
     "fuzz/service_driver.h": "std::string_view bytes;",
     "fuzz/store_driver.h": "workload::Trace trace;",
-    "conformance/histories/timeline.h":
+    "concurrency/histories/timeline.h":
         "std::vector<history::Event> events; std::vector<history::KeyVerdict> verdicts; scenario::Catalogue catalogue;",
-    "history/checker.h": "std::vector<Operation> operations;",
-    "history/history_file.h": "Operation operation;",
+    "concurrency/history/checker.h": "std::vector<Operation> operations;",
+    "concurrency/history/history_file.h": "Operation operation;",
     "hlc/hlc.h": "std::int64_t wall_ms;",
     "reference_store/delay_queue.h": "Delivery delivery; std::chrono::microseconds now; std::vector<Delivery> out;",
     "reference_store/faults/fault.h": "std::uint64_t seed;",
@@ -118,8 +119,8 @@ GIVEN = {
     "workload/random.h": "std::uint64_t seed; std::vector<int> trace;",
     "workload/trace_bytes.h": "std::string_view bytes;",
     "workload/trace_mutator.h": "std::uint64_t seed; Trace trace;",
-    "wire/messages.h": "codec::Message message; std::uint16_t next_id();",
-    "wire/mqtt_3_1_1.h": "std::string out;",
+    "endpoint/wire/messages.h": "codec::Message message; std::uint16_t next_id();",
+    "endpoint/wire/mqtt_3_1_1.h": "std::string out;",
 }
 
 

@@ -13,8 +13,8 @@ sys.dont_write_bytecode = True
 import link_check  # noqa: E402
 import style_check  # noqa: E402
 
-LOWER = "conformance/judge"
-UPPER = "conformance/run"
+LOWER = "suite/judge"
+UPPER = "suite/run"
 
 
 def complaints_about(files):
@@ -56,13 +56,13 @@ class Includes(unittest.TestCase):
         self.assertEqual(found, [f"{a}: a circle of includes: {a}, {b}, {c}"])
 
     def test_a_room_that_nobody_knows_is_one_complaint(self):
-        path = "conformance/attic/box.h"
+        path = "suite/attic/box.h"
         self.assertEqual(complaints_about({path: source(path)}),
-                         [f"{path}: conformance/attic/ is not in the table of rooms (LAYERS in tests/style_check.py)"])
+                         [f"{path}: suite/attic/ is not in the table of rooms (LAYERS in tests/style_check.py)"])
 
     def test_a_room_is_described(self):
         path = f"{LOWER}/a.h"
-        self.assertEqual(complaints_about({path: source(path), "docs/ARCHITECTURE.md": "| `conformance/run/` | |\n"}),
+        self.assertEqual(complaints_about({path: source(path), "docs/ARCHITECTURE.md": "| `suite/run/` | |\n"}),
                          [f"docs/ARCHITECTURE.md: says nothing of {LOWER}/"])
 
     def test_libraries_are_for_the_rooms_that_need_them(self):
@@ -72,7 +72,7 @@ class Includes(unittest.TestCase):
         self.assertIn("may include <nlohmann/json.hpp>", found[0])
 
     def test_the_table_has_no_circle_and_gives_levels(self):
-        self.assertEqual(style_check.circles(style_check.LAYERS), [])
+        self.assertEqual(style_check.wrong_rows(), [])
         text = style_check.matrix_text({"base": {"base": 1}, "codec": {"base": 2, "codec": 1}})
         self.assertIn("2 rooms on 2 levels, 1 arrows", text)
 

@@ -12,10 +12,14 @@ import re
 import subprocess
 import sys
 
-# Room -> rooms whose headers it may include and whose symbols it may need (tests/link_check.py). A room may always use
-# itself. docs/ARCHITECTURE.md says what each is.
+# The rooms, from the bottom up: a room may use those before it. docs/ARCHITECTURE.md says what each is.
+ROOMS = ("base", "codec", "hlc", "reference_store", "workload", "evidence", "endpoint", "suite", "report", "concurrency",
+         "traffic", "clients", "selftest", "cli")
+# A room, or a part of one (a library in a folder of its own) -> parts whose headers it may include and whose symbols it
+# may need (tests/link_check.py). A part may always use itself.
 LAYERS = {
     "base": set(),
+    "base/text": {"base"},
     "codec": {"base"},
     "hlc": {"base"},
     "reference_store": {"base", "codec", "hlc"},
@@ -24,62 +28,62 @@ LAYERS = {
     "reference_store/broker_plugin": {"base", "codec", "hlc", "reference_store", "reference_store/faults",
                                       "reference_store/variants"},
     "workload": {"base", "codec", "hlc"},
-    "history": {"base", "codec", "hlc", "reference_store", "workload"},
-    "wire": {"base", "codec"},
-    "clients": {"base", "codec", "hlc", "wire"},
     "evidence": {"base", "codec"},
-    "endpoint": {"base", "codec", "evidence", "reference_store", "wire"},
-    "stress": {"base", "codec", "hlc", "reference_store", "workload", "history", "endpoint"},
-    "conformance/text": {"base"},
-    "conformance/scenario": {"base", "codec", "hlc", "endpoint", "conformance/text"},
-    "conformance/judge": {"base", "codec", "hlc", "reference_store", "conformance/text", "conformance/scenario"},
-    "conformance/page": {"base", "conformance/text", "conformance/scenario"},
+    "endpoint/wire": {"base", "codec"},
+    "endpoint": {"base", "codec", "evidence", "reference_store", "endpoint/wire"},
+    "suite/scenario": {"base", "base/text", "codec", "hlc", "endpoint"},
+    "suite/judge": {"base", "base/text", "codec", "hlc", "reference_store", "suite/scenario"},
+    "concurrency/history": {"base", "codec", "hlc", "reference_store", "workload"},
+    "concurrency/stress": {"base", "codec", "hlc", "reference_store", "workload", "concurrency/history", "endpoint"},
+    "clients": {"base", "codec", "hlc", "endpoint/wire"},
 }
-# What each of the other rooms of conformance/ uses, beside the floor that all of them stand on.
-FLOOR = {"base", "codec", "hlc", "endpoint", "conformance/text", "conformance/scenario", "conformance/judge"}
-for room, used in {
-    "run": ["wire"],
-    "report": ["evidence", "page", "run"],
-    "target": ["run", "report", "reference_store", "reference_store/faults", "reference_store/variants"],
-    "baseline": ["run", "report"],
-    "matrix": ["history", "page", "report"],
-    "selftest": ["page", "run", "report", "reference_store", "reference_store/faults", "reference_store/variants",
-                 "history", "stress"],
+# What the others use, beside the floor that all of them stand on.
+FLOOR = {"base", "base/text", "codec", "hlc", "endpoint", "suite/scenario", "suite/judge"}
+STORES = {"reference_store", "reference_store/faults", "reference_store/variants"}
+for part, used in {
+    "suite/run": {"endpoint/wire"},
+    "suite/target": STORES | {"suite/run"},
+    "suite/testing": {"suite/run", "reference_store"},
+    "report/page": set(),
+    "report": {"evidence", "report/page", "suite/run"},
+    "report/baseline": {"suite/run", "report"},
+    "concurrency/histories": {"report/page", "suite/run", "report", "evidence", "concurrency/history", "concurrency/stress"},
+    "concurrency": {"concurrency/histories", "concurrency/history", "concurrency/stress", "suite/run", "suite/target",
+                    "reference_store"},
     # The oracle's options hold a table of the store's rules.
-    "search": ["run", "workload", "reference_store"],
-    "histories": ["page", "run", "report", "history", "evidence", "stress"],
-    "concurrency": ["histories", "run", "target", "history", "reference_store", "stress"],
-    "client_report": ["clients", "page", "record", "run", "search", "wire"],
-    "client_run": ["clients", "page", "reference_store", "wire"],
-    "replay": ["run", "report"],
-    "serve": ["clients", "client_report", "record", "report", "run"],
-    "record": ["replay", "run", "report", "search", "wire", "workload", "reference_store", "history", "stress"],
+    "traffic/search": {"suite/run", "workload", "reference_store"},
+    "traffic/replay": {"suite/run", "report"},
+    "traffic/record": {"traffic/replay", "traffic/search", "suite/run", "report", "endpoint/wire", "workload",
+                       "reference_store", "concurrency/history", "concurrency/stress"},
+    "clients/client_run": {"clients", "report/page", "reference_store", "endpoint/wire"},
+    "clients/client_report": {"clients", "report/page", "suite/run", "traffic/record", "traffic/search", "endpoint/wire"},
+    "clients/serve": {"clients", "clients/client_report", "traffic/record", "report", "suite/run"},
+    "selftest/matrix": {"concurrency/history", "report/page", "report"},
+    "selftest": STORES | {"report/page", "suite/run", "report", "concurrency/history", "concurrency/stress"},
 }.items():
-    LAYERS["conformance/" + room] = FLOOR | {
-        name if name.startswith(("clients", "evidence", "history", "ref", "stress", "wire", "work")) else "conformance/" + name
-        for name in used}
-# The program, what only tests and what only fuzzing needs: nobody includes them.
-LAYERS["cli"] = set(LAYERS) - {"reference_store/broker_plugin"}
+    LAYERS[part] = FLOOR | used
+# The program, and what only fuzzing needs: nobody includes them.
+LAYERS["cli"] = set(LAYERS) - {"reference_store/broker_plugin", "suite/testing"}
 LAYERS["fuzz"] = set(LAYERS) - {"reference_store/broker_plugin", "cli"}
-LAYERS["conformance/testing"] = FLOOR | {"conformance/run", "reference_store"}
-# Third-party headers that only some rooms may include.
-SUITE = {room for room in LAYERS if room.startswith("conformance/")} | {"cli"}
+PRODUCTS = ("suite", "report", "concurrency/histories", "traffic", "clients/", "selftest")
+# Third-party headers that only some parts may include.
+SUITE = {part for part in LAYERS if part.startswith(PRODUCTS)} | {"base/text", "concurrency", "cli"}
 RESTRICTED = {
     r"^mqtt/": {"endpoint"},
     r"^mosquitto": {"reference_store/broker_plugin"},
-    r"^yaml-cpp/": {"conformance/scenario"},
+    r"^yaml-cpp/": {"suite/scenario"},
     r"^CLI/": {"cli"},
-    r"^pugixml": {"conformance/text"},
+    r"^pugixml": {"base/text"},
     r"^fmt/": SUITE,
-    r"^openssl/": {"base", "conformance/page", "endpoint"},
+    r"^openssl/": {"base", "report/page", "endpoint"},
     # JSON is read by the reference store (authorization) and its plugin (traffic log); base/json_reader and
     # codec/message_json are libraries of their own.
-    r"^nlohmann/": {"base", "codec", "fuzz", "history", "reference_store", "reference_store/broker_plugin", "cli"} | {
-        "conformance/" + room for room in ("page", "report", "target", "matrix", "selftest", "replay", "record", "histories",
-                               "client_report", "client_run", "search")},
-    r"^rapidcheck": {"conformance/search"},
+    r"^nlohmann/": {"base", "codec", "fuzz", "reference_store", "reference_store/broker_plugin", "suite/target", "report",
+                    "report/page", "concurrency/history", "concurrency/histories", "traffic/search", "traffic/replay",
+                    "traffic/record", "clients/client_run", "clients/client_report", "selftest", "selftest/matrix", "cli"},
+    r"^rapidcheck": {"traffic/search"},
     r"^tl/": {"base"},
-    r"^(gtest|gmock|benchmark)/": {"conformance/testing"},
+    r"^(gtest|gmock|benchmark)/": {"suite/testing"},
     r"^zlib": {"evidence"},
     r"^hiredis/": {"fuzz"},
 }
@@ -90,11 +94,12 @@ LEFT_OPEN = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z0-9-]+\))")
 
 
 def room_of(path):
-    """The room of a file, given as a path from the root of the repository."""
+    """The part that a file is in, or the room; given as a path from the root of the repository."""
     parts = pathlib.PurePath(path).parts
-    if parts[0] in ("reference_store", "conformance") and len(parts) > 2:
-        return "/".join(parts[:2])
-    return parts[0]
+    part = "/".join(parts[:2])
+    # Of rooms that are parts only, another folder is one that the table does not have.
+    only_parts = parts[0] in ROOMS and parts[0] not in LAYERS
+    return part if len(parts) > 2 and (part in LAYERS or only_parts) else parts[0]
 
 
 def is_test(path):
@@ -112,7 +117,7 @@ def included(lines):
 def check_includes(path, lines, complaints):
     room = room_of(path)
     if room not in LAYERS:
-        if room.startswith(("conformance/", "reference_store/")):
+        if room.split("/")[0] in ROOMS:
             complaints.append(f"{path}: {room}/ is not in the table of rooms (LAYERS in tests/style_check.py)")
         return
     if is_test(path):
@@ -133,12 +138,12 @@ def check_includes(path, lines, complaints):
 
 
 def check_namespace(path, text, complaints):
-    """A room of the suite has the namespace of its folder."""
+    """A part has the namespace of its folder; the first rooms are older than that."""
     room = room_of(path)
-    if room != "cli" and not room.startswith("conformance/"):
+    if room.split("/")[0] not in ROOMS[ROOMS.index("workload"):] and room != "base/text":
         return
     # `fencepost::testing` would hide GoogleTest's `testing`.
-    wanted = "test" if room == "conformance/testing" else room.split("/")[-1]
+    wanted = "test" if room == "suite/testing" else room.split("/")[-1]
     opened = re.findall(r"^namespace fencepost::(\w+)", text, re.M)
     if opened and wanted not in opened:
         complaints.append(f"{path}: {room}/ is namespace fencepost::{wanted}, not {opened[0]}")
@@ -222,18 +227,27 @@ def check_circles(sources, complaints):
              for path, text in sources.items()}
     for circle in circles(files):
         complaints.append(f"{circle[0]}: a circle of includes: {', '.join(circle)}")
-    for circle in circles(LAYERS):
-        complaints.append(f"tests/style_check.py: the table of rooms has a circle: {', '.join(circle)}")
+    complaints.extend(wrong_rows())
+
+
+def wrong_rows():
+    """Complaints about the tables: circles, and parts that use a room above their own."""
+    out = [f"tests/style_check.py: the table of rooms has a circle: {', '.join(circle)}" for circle in circles(LAYERS)]
+    for part, below in LAYERS.items():
+        own = part.split("/")[0]
+        out.extend(f"tests/style_check.py: {part}/ uses {used}/, which stands above it"
+                   for used in sorted(below) if own in ROOMS and ROOMS.index(used.split("/")[0]) > ROOMS.index(own))
+    return out
 
 
 def include_matrix(sources):
     """room -> room -> number of #include lines, tests apart."""
     matrix = collections.defaultdict(collections.Counter)
     for path, text in sources.items():
-        if room_of(path) in LAYERS and not is_test(path):
+        if path.parts[0] in ROOMS and not is_test(path):
             for _, target, ours in included(text.splitlines()):
                 if ours:
-                    matrix[room_of(path)][room_of(target)] += 1
+                    matrix[path.parts[0]][pathlib.PurePath(target).parts[0]] += 1
     return matrix
 
 
@@ -280,12 +294,12 @@ def check_lines(path, lines, complaints):
 ONE_WAY = [
     (re.compile(r"\bfmt::print|\bstd::(cout|cerr|printf|puts|fprintf|fputs|fputc|fwrite)\b|\bstd::println?\("),
      "text::print(), which escapes what a terminal or a CI takes for a command",
-     {"conformance/text/output.cc", "base/check.cc", "base/files.cc", "conformance/scenario/scenario_compiler.cc"}),
+     {"base/text/output.cc", "base/check.cc", "base/files.cc", "suite/scenario/scenario_compiler.cc"}),
     (re.compile(r"\bjson::(parse|accept|sax_parse)\("), "read_json(), which has limits",
-     {"base/json_reader.cc", "conformance/report/report_read.cc"}),
+     {"base/json_reader.cc", "report/report_read.cc"}),
     (re.compile(r"\bstd::ofstream\b|\bO_TRUNC\b|\bstd::fopen\b"),
      "write_new_file() or open_new_file(), which follow no link",
-     {"conformance/scenario/scenario_compiler.cc", "conformance/report/github.cc"}),
+     {"suite/scenario/scenario_compiler.cc", "report/github.cc"}),
 ]
 
 

@@ -1,15 +1,15 @@
 // The same as common.h, of the suite's own values: what a case, a run and a report copy, move and
-// end. For the rooms of conformance/ and the program; whatever changes here, they are all compiled
+// end. For suite/, the rooms above it and the program; whatever changes here, they are all compiled
 // again, as they are today.
 #pragma once
 
 #include "cmake/precompiled/common.h"
 #include "codec/message.h"
-#include "conformance/report/report.h"
-#include "conformance/run/case_result.h"
-#include "conformance/run/suite.h"
-#include "conformance/scenario/scenario.h"
 #include "endpoint/endpoint.h"
+#include "report/report.h"
+#include "suite/run/case_result.h"
+#include "suite/run/suite.h"
+#include "suite/scenario/scenario.h"
 
 namespace fencepost::precompiled {
 

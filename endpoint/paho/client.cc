@@ -17,7 +17,7 @@
 #include "endpoint/paho/inbox.h"
 #include "endpoint/paho/relay.h"
 #include "endpoint/stream.h"
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::endpoint {
 namespace {

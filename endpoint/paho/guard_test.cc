@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "wire/packet.h"
+#include "endpoint/wire/packet.h"
 
 namespace fencepost::endpoint {
 namespace {

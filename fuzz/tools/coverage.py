@@ -16,9 +16,8 @@ from campaign import print_table  # noqa: E402
 
 # The folders whose coverage counts, and what in them is not part of the product that is fuzzed.
 MODULES = ("codec", "hlc", "reference_store", "workload", "history", "loaders")
-LOADER_FOLDERS = ("conformance", "endpoint")
-NOT_COUNTED = re.compile(
-    r"/testing/|reference_store/(faults|broker_plugin)/")
+LOADER_FOLDERS = ("base/text", "endpoint", "suite", "report", "traffic", "clients/client_run")
+NOT_COUNTED = re.compile(r"/testing/|^endpoint/wire/|^reference_store/(faults|broker_plugin)/")
 
 
 def parse_arguments(arguments):
@@ -35,10 +34,12 @@ def parse_arguments(arguments):
 
 def module_of(path):
     """The module that a file counts for, by its path in the repository; nothing when for none."""
-    folder = path.split("/")[0]
-    if NOT_COUNTED.match(path):
+    if NOT_COUNTED.search(path):
         return None
-    return "loaders" if folder in LOADER_FOLDERS else folder if folder in MODULES else None
+    if path.startswith(tuple(folder + "/" for folder in LOADER_FOLDERS)):
+        return "loaders"
+    folder = path.removeprefix("concurrency/").split("/")[0]
+    return folder if folder in MODULES else None
 
 
 def tool(*command):

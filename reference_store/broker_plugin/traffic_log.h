@@ -10,7 +10,7 @@
 //
 // `elsewhere` is a message to a topic that looks like the request topic and is not; `control` is
 // what a message to the control topic has changed. codec/message_json.h describes messages. User
-// names are not written. Read by conformance/record/capture_log.h. Not thread safe.
+// names are not written. Read by traffic/record/capture_log.h. Not thread safe.
 #pragma once
 
 #include <chrono>

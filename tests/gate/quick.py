@@ -318,7 +318,7 @@ def kind_of(file):
     path = pathlib.PurePath(file)
     if re.match(r"scenarios/.*\.yaml$", file) and path.name != "requirements.yaml":
         return "scenario"
-    if file.startswith("conformance/page/") and path.suffix in (".js", ".css", ".html"):
+    if file.startswith("report/page/") and path.suffix in (".js", ".css", ".html"):
         return "page"
     if path.suffix in (".cc", ".h") or path.name in ("CMakeLists.txt", "requirements.yaml") or path.suffix == ".cmake":
         return "source"

@@ -20,13 +20,13 @@
 #include "base/threads.h"
 #include "codec/dialect.h"
 #include "codec/topics.h"
-#include "conformance/run/preflight.h"
-#include "conformance/run/suite.h"
-#include "conformance/scenario/library.h"
-#include "conformance/search/explore.h"
-#include "conformance/search/judged_runs.h"
 #include "endpoint/in_process.h"
+#include "suite/run/preflight.h"
+#include "suite/run/suite.h"
+#include "suite/scenario/library.h"
 #include "tests/other_stores/cpp/right_store.h"
+#include "traffic/search/explore.h"
+#include "traffic/search/judged_runs.h"
 #include "workload/trace_text.h"
 
 namespace fencepost {

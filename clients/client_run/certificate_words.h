@@ -1,0 +1,40 @@
+// What the forms of a certificate have in common: one way to say a thing. Private to client_run/.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "clients/client_run/client_certificate.h"
+
+namespace fencepost::client_run {
+
+// In one line, with nothing that a terminal would obey.
+[[nodiscard]] std::string line_text(std::string_view text);
+
+// The rule's sentence; empty: it has none.
+[[nodiscard]] std::string sentence_of(const ClientProblem& problem,
+                                      const scenario::Catalogue& catalogue);
+
+// "step 2, get "k" (scenarios/clients/basic.yaml:87)", or that it is of the wire.
+[[nodiscard]] std::string place_of(const ClientProblem& problem);
+
+// The command that plays this case alone.
+[[nodiscard]] std::string again_command(const CaseOutcome& outcome,
+                                        const CertificateContext& context);
+
+// Capabilities that cases were skipped for, and how many.
+[[nodiscard]] std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result);
+
+// Failed cases by the rule that each breaks first.
+[[nodiscard]] std::map<std::string, std::vector<const CaseOutcome*>> by_rule(
+    const ClientSuiteResult& result);
+
+// "14 of 426 cases"; empty: all were selected.
+[[nodiscard]] std::string selection_text(const CertificateContext& context);
+
+// The findings of level should, each rule once.
+[[nodiscard]] std::map<std::string, std::string> advice_of(const ClientSuiteResult& result);
+
+}  // namespace fencepost::client_run

@@ -1,0 +1,198 @@
+#include "clients/client_run/stage.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <system_error>
+#include <utility>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
+namespace fencepost::client_run {
+namespace {
+
+using endpoint::Socket;
+
+constexpr int kStageBacklog = 16;
+constexpr std::size_t kStageChunk = std::size_t{64} << 10U;
+constexpr Milliseconds kLongestPoll{100};
+constexpr int kMostStageReads = 64;  // before others have their turn
+
+struct Listener {
+  Socket socket;
+  std::uint16_t port = 0;
+};
+
+Result<Listener, std::string> listen_on_loopback() {
+  Listener out{Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  if (out.socket.descriptor() < 0) return fail(std::generic_category().message(errno));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof(address);
+  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
+  if (bind(out.socket.descriptor(), generic, size) != 0 ||
+      listen(out.socket.descriptor(), kStageBacklog) != 0) {
+    return fail(std::generic_category().message(errno));
+  }
+  getsockname(out.socket.descriptor(), generic, &size);
+  out.port = ntohs(address.sin_port);
+  return out;
+}
+
+bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
+
+clients::JudgeOptions judge_options(const BrokerOptions& options) {
+  return {.store_node = "StateStore", .clock_offset = options.clock_ahead};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Stage>, std::string> Stage::open(const BrokerOptions& options,
+                                                        AdapterProcess& adapter) {
+  auto listener = listen_on_loopback();
+  if (!listener) return fail(listener.error());
+  return std::unique_ptr<Stage>(
+      new Stage(options, adapter, std::move(listener->socket), listener->port));
+}
+
+Stage::Stage(const BrokerOptions& options, AdapterProcess& adapter, Socket listener,
+             std::uint16_t port)
+    : adapter_(adapter),
+      broker_(options),
+      judge_(judge_options(options)),
+      listener_(std::move(listener)),
+      port_(port),
+      began_(std::chrono::duration_cast<Time>(std::chrono::system_clock::now().time_since_epoch())),
+      began_steady_(std::chrono::steady_clock::now()) {}
+
+Time Stage::now() {
+  return began_ +
+         std::chrono::duration_cast<Time>(std::chrono::steady_clock::now() - began_steady_);
+}
+
+bool Stage::run_until(const std::function<bool()>& done, Moment deadline) {
+  while (!done()) {
+    if (std::chrono::steady_clock::now() >= deadline) return false;
+    if (!trouble_.empty() || (stop_ != nullptr && stop_->load())) return false;
+    wait(deadline);
+    serve();
+    if (adapter_.is_gone() && !done()) return false;
+  }
+  return true;
+}
+
+void Stage::run_until_nobody_is_connected(Milliseconds most) {
+  (void)run_until([this] { return links_.empty(); }, std::chrono::steady_clock::now() + most);
+}
+
+void Stage::wait(Moment deadline) {
+  entries_.clear();
+  entries_.push_back({listener_.descriptor(), POLLIN, 0});
+  entries_.push_back({adapter_.is_gone() ? -1 : adapter_.output(), POLLIN, 0});
+  entries_.push_back({adapter_.is_mute() ? -1 : adapter_.errors(), POLLIN, 0});
+  entries_.push_back({adapter_.waits_to_write() ? adapter_.input() : -1, POLLOUT, 0});
+  for (const auto& [number, link] : links_) {
+    const int wanted = POLLIN | (link.to_write.empty() ? 0 : POLLOUT);
+    entries_.push_back({link.socket.descriptor(), static_cast<short>(wanted), 0});
+  }
+  auto most = std::chrono::ceil<Milliseconds>(deadline - std::chrono::steady_clock::now());
+  if (const auto due = broker_.next_due()) {
+    most = std::min(most, std::chrono::ceil<Milliseconds>(*due - now()));
+  }
+  const auto time = std::clamp(most, Milliseconds{0}, kLongestPoll);
+  (void)poll(entries_.data(), entries_.size(), static_cast<int>(time.count()));
+}
+
+void Stage::serve() {
+  for (auto& [number, link] : links_) read_link(number, link);
+  accept_all();
+  send_due();
+  end_finished();
+  adapter_.move();
+}
+
+void Stage::accept_all() {
+  while (true) {
+    Socket client(accept4(listener_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+    if (client.descriptor() < 0) {
+      // Of our own: out of descriptors or memory. A client that has gone again is none of that.
+      const bool is_ours =
+          errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+      if (is_ours) trouble_ = "cannot accept: " + std::generic_category().message(errno);
+      return;
+    }
+    const int on = 1;
+    setsockopt(client.descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    ++last_;
+    links_.emplace(last_, Link{std::move(client)});
+    judge_.opened(last_, now());
+    broker_.opened(last_);
+  }
+}
+
+void Stage::read_link(std::uint64_t number, Link& link) {
+  std::array<char, kStageChunk> buffer;  // NOLINT: 64 KiB are not cleared for nothing
+  for (int i = 0; i < kMostStageReads && !link.ended; ++i) {
+    const ssize_t got = recv(link.socket.descriptor(), buffer.data(), buffer.size(), 0);
+    if (got < 0 && would_wait()) return;
+    if (got <= 0) {
+      link.ended = true;
+      return;
+    }
+    // A client that waits for our ACK with its next packet need not wait long.
+    const int on = 1;
+    setsockopt(link.socket.descriptor(), IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(got));
+    const Time at = now();
+    judge_.sent(number, bytes, at);
+    broker_.received(number, bytes, at);
+  }
+}
+
+void Stage::write_link(Link& link) {
+  while (!link.to_write.empty()) {
+    const ssize_t sent =
+        send(link.socket.descriptor(), link.to_write.data(), link.to_write.size(), MSG_NOSIGNAL);
+    if (sent < 0) {
+      if (!would_wait()) link.ended = true;
+      return;
+    }
+    link.to_write.erase(0, static_cast<std::size_t>(sent));
+  }
+  if (link.ends) link.ended = true;
+}
+
+void Stage::send_due() {
+  for (Outgoing& each : broker_.take_due(now())) {
+    const auto found = links_.find(each.connection);
+    if (found == links_.end() || found->second.ends) continue;
+    // The judge knows it before the client does.
+    if (!each.bytes.empty()) judge_.delivered(each.connection, each.bytes, now());
+    found->second.to_write += each.bytes;
+    found->second.ends = each.close;
+  }
+  for (auto& [number, link] : links_) write_link(link);
+}
+
+void Stage::end_finished() {
+  for (auto each = links_.begin(); each != links_.end();) {
+    if (!each->second.ended) {
+      ++each;
+      continue;
+    }
+    judge_.closed(each->first, now());
+    broker_.closed(each->first);
+    each = links_.erase(each);
+  }
+}
+
+void Stage::close() {
+  for (auto& [number, link] : links_) link.ended = true;
+  end_finished();
+}
+
+}  // namespace fencepost::client_run

@@ -1,0 +1,272 @@
+#include "concurrency/histories/checked_history.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/text/text_wrap.h"
+#include "concurrency/history/history_file.h"
+
+namespace fencepost::histories {
+namespace {
+
+using history::Answer;
+using history::Operation;
+using history::Outcome;
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMaxBytes = 40;  // of a value on the screen
+constexpr std::size_t kMaxShown = 8;   // operations of one violation
+constexpr std::size_t kMaxKeys = 10;   // violations in full
+
+std::string quoted(const std::string& bytes) { return '"' + escape(bytes, kMaxBytes) + '"'; }
+
+std::string time_text(history::Time time, history::Time origin, bool counts_lines) {
+  if (time == history::kNever) return "never";
+  if (counts_lines) return fmt::format("line {}", time.count());
+  return fmt::format("{:.3f} ms", static_cast<double>((time - origin).count()) / 1e6);
+}
+
+std::string operations_text(const CheckedHistory& checked,
+                            const std::vector<history::Index>& numbers) {
+  std::vector<std::string> lines = witness_lines(checked, numbers);
+  if (lines.size() > kMaxShown) lines.resize(kMaxShown);
+  std::string out;
+  for (const std::string& line : lines) out += fmt::format("      {}\n", line);
+  if (numbers.size() > kMaxShown) {
+    out += fmt::format("      and {} more; --json has them all\n", numbers.size() - kMaxShown);
+  }
+  return out;
+}
+
+std::string replies_text(const CheckedHistory& checked) {
+  std::string out;
+  if (checked.without_reply > 0) {
+    out += fmt::format("  without a reply: {} of {}\n", checked.without_reply,
+                       text::counted(checked.operations, "operation"));
+  }
+  if (checked.refused > 0) {
+    out += fmt::format("  refused: {} of {}\n", checked.refused,
+                       text::counted(checked.operations, "operation"));
+  }
+  return out;
+}
+
+std::string clock_text(const CheckedHistory& checked) {
+  const history::ClockObservation& clock = checked.clock;
+  if (clock.compared == 0) return "";
+  if (clock.against == 0) {
+    return fmt::format("  one clock: {} of several keys, each with a greater version than before\n",
+                       text::counted(clock.compared, "SET"));
+  }
+  return fmt::format("  not one clock: {} of {} got no greater version than one of another key\n",
+                     clock.against, text::counted(clock.compared, "SET"));
+}
+
+// Req: NTF-ORDER-OPEN-2
+std::string order_text(const CheckedHistory& checked) {
+  const history::OrderObservation& told = checked.told;
+  if (told.compared == 0) return "";
+  if (told.against == 0) {
+    return fmt::format("  told in order: {}, none after one with a greater version\n",
+                       text::counted(told.compared, "notification"));
+  }
+  return fmt::format("  not told in order: {} of {} came after one with a greater version\n",
+                     told.against, text::counted(told.compared, "notification"));
+}
+
+std::size_t repeated(const CheckedHistory& checked) {
+  std::size_t out = 0;
+  for (const history::KeyVerdict& key : checked.keys) out += key.verdict.repeated.size();
+  return out;
+}
+
+std::string violation_text(const CheckedHistory& checked, const history::KeyVerdict& key,
+                           const scenario::Catalogue& catalogue) {
+  std::string out =
+      fmt::format("\n  VIOLATION  {}  key {}\n", key.verdict.requirement, quoted(key.key));
+  if (const scenario::Requirement* rule = catalogue.find(key.verdict.requirement)) {
+    out += fmt::format("    rule  {}\n",
+                       text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
+  }
+  out += fmt::format("    seen  {}\n", key.verdict.text);
+  const std::string values = values_text(key.verdict);
+  if (!values.empty()) out += fmt::format("          {}\n", values);
+  out += operations_text(checked, key.verdict.operations);
+  if (!key.verdict.others.empty()) {
+    out += fmt::format(
+        "      ({} other operation{} might have explained it by their time, and do not)\n",
+        key.verdict.others.size(), key.verdict.others.size() == 1 ? "" : "s");
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string values_text(const history::Verdict& verdict) {
+  if (!verdict.by_values) return "";
+  switch (*verdict.by_values) {
+    case Answer::kOk:
+      return "the values alone could be right, only versions speak against it";
+    case Answer::kViolation:
+      return "the values alone cannot be right either";
+    case Answer::kUnknown:
+      break;
+  }
+  return "";
+}
+
+std::string request_text(const Operation& operation) {
+  std::string out{name(operation.action)};
+  const bool compares = operation.action == history::Action::kCompareAndSet;
+  if (compares) out += " from " + quoted(operation.expected) + " to";
+  if (compares || operation.action == history::Action::kSet ||
+      operation.action == history::Action::kVdel) {
+    out += " " + quoted(operation.value);
+  }
+  if (operation.condition == codec::Condition::kIfAbsent) out += " NX";
+  if (operation.condition == codec::Condition::kIfAbsentOrEqual) out += " NEX";
+  if (operation.expires_after) out += fmt::format(" PX {}", operation.expires_after->count());
+  if (operation.timestamp) {
+    out += " __ts " + hlc::format(*operation.timestamp, hlc::Padding::kNone);
+  }
+  if (operation.token) out += " __ft " + hlc::format(*operation.token, hlc::Padding::kNone);
+  return out;
+}
+
+std::string reply_text(const Operation& operation) {
+  std::string out{name(operation.outcome)};
+  if (operation.outcome == Outcome::kValue) out = quoted(operation.read);
+  if (operation.outcome == Outcome::kUnknown) out = "no reply";
+  if (!operation.reason.empty()) out += " (" + escape(operation.reason, kMaxBytes) + ")";
+  if (operation.version) {
+    out += "  version " + hlc::format(*operation.version, hlc::Padding::kNone);
+  }
+  return out;
+}
+
+std::vector<std::string> witness_lines(const CheckedHistory& checked,
+                                       const std::vector<history::Index>& numbers) {
+  std::vector<const Operation*> shown;
+  for (const history::Index number : numbers) {
+    const auto found = checked.shown.find(number);
+    if (found != checked.shown.end()) shown.push_back(&found->second);
+  }
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const Operation* a, const Operation* b) { return a->called < b->called; });
+  std::vector<std::string> out;
+  for (const Operation* operation : shown) {
+    const history::Time origin = shown.front()->called;
+    if (operation->client == history::kNobody) {
+      out.push_back(fmt::format("at first: {}", quoted(operation->value)));
+      continue;
+    }
+    out.push_back(fmt::format("client {:<4} {:>11} .. {:<11}  {}  ->  {}", operation->client,
+                              time_text(operation->called, origin, checked.counts_lines),
+                              time_text(operation->returned, origin, checked.counts_lines),
+                              request_text(*operation), reply_text(*operation)));
+  }
+  return out;
+}
+
+std::size_t CheckedHistory::count(Answer answer) const {
+  return static_cast<std::size_t>(
+      std::count_if(keys.begin(), keys.end(),
+                    [&](const history::KeyVerdict& key) { return key.verdict.answer == answer; }));
+}
+
+std::set<history::Index> CheckedHistory::wanted() const {
+  std::set<history::Index> out;
+  for (const history::KeyVerdict& key : keys) {
+    if (key.verdict.answer != Answer::kViolation) continue;
+    out.insert(key.verdict.operations.begin(), key.verdict.operations.end());
+  }
+  return out;
+}
+
+std::string finding_text(const CheckedHistory& checked, const history::KeyVerdict& key,
+                         const scenario::Catalogue& catalogue) {
+  if (key.verdict.answer == Answer::kViolation) return violation_text(checked, key, catalogue);
+  return fmt::format("\n  UNKNOWN    key {}\n    {}\n", quoted(key.key), key.verdict.text);
+}
+
+std::string findings_text(const CheckedHistory& checked, const scenario::Catalogue& catalogue,
+                          std::size_t most) {
+  std::string out;
+  std::size_t found = 0;
+  for (const history::KeyVerdict& key : checked.keys) {
+    if (key.verdict.answer == Answer::kOk || ++found > most) continue;
+    out += finding_text(checked, key, catalogue);
+  }
+  if (found > most) out += fmt::format("\n  and {} keys more\n", found - most);
+  return out;
+}
+
+std::string checked_text(const CheckedHistory& checked, const scenario::Catalogue& catalogue) {
+  std::string out = fmt::format("{}: {} of {} on {}, judged in {:.3f} s\n", checked.file,
+                                text::counted(checked.operations, "operation"),
+                                text::counted(checked.clients.size(), "client"),
+                                text::counted(checked.keys.size(), "key"), checked.seconds);
+  out += replies_text(checked) + clock_text(checked) + order_text(checked);
+  if (const std::size_t twice = repeated(checked)) {
+    out += fmt::format("  {} sent again (DUP), and carried out twice\n",
+                       text::counted(twice, "request"));
+  }
+  if (checked.cut) out += "  the last line is not complete, and was left out\n";
+  for (const history::Verdict& each : checked.whole) {
+    out += fmt::format("  {}: {}\n", name(each.answer), each.text);
+  }
+  const std::string findings = findings_text(checked, catalogue, kMaxKeys);
+  return out + fmt::format("{}{}  {} ok, {} violations, {} unknown\n", findings,
+                           findings.empty() ? "" : "\n", checked.count(Answer::kOk),
+                           checked.count(Answer::kViolation), checked.count(Answer::kUnknown));
+}
+
+ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& key) {
+  ordered_json out{{"key", escape(key.key, key.key.size())},
+                   {"operations", key.operations},
+                   {"answer", name(key.verdict.answer)}};
+  if (key.verdict.answer != Answer::kOk) out["text"] = key.verdict.text;
+  if (key.verdict.by_values) out["by_values"] = name(*key.verdict.by_values);
+  if (!key.verdict.repeated.empty()) out["repeated"] = key.verdict.repeated;
+  if (key.verdict.answer == Answer::kViolation) {
+    out["requirement"] = key.verdict.requirement;
+    out["witness"] = ordered_json::array();
+    for (const history::Index number : key.verdict.operations) {
+      ordered_json operation = history::to_json(checked.shown.at(number));
+      operation["number"] = number;
+      out["witness"].push_back(std::move(operation));
+    }
+    out["others"] = key.verdict.others;
+  }
+  return out;
+}
+
+ordered_json to_json(const CheckedHistory& checked) {
+  ordered_json keys = ordered_json::array();
+  for (const history::KeyVerdict& key : checked.keys) keys.push_back(to_json(checked, key));
+  ordered_json whole = ordered_json::array();
+  for (const history::Verdict& each : checked.whole) {
+    whole.push_back({{"answer", name(each.answer)}, {"text", each.text}});
+  }
+  return {{"file", checked.file},
+          {"operations", checked.operations},
+          {"without_reply", checked.without_reply},
+          {"refused", checked.refused},
+          {"notifications", checked.notifications},
+          {"clients", checked.clients.size()},
+          {"time_unit", checked.counts_lines ? "lines" : "ns"},
+          {"cut", checked.cut},
+          {"notification_order",
+           {{"compared", checked.told.compared}, {"against", checked.told.against}}},
+          {"clock", {{"compared", checked.clock.compared}, {"against", checked.clock.against}}},
+          {"ok", checked.count(Answer::kOk)},
+          {"violations", checked.count(Answer::kViolation)},
+          {"unknown", checked.count(Answer::kUnknown)},
+          {"whole", std::move(whole)},
+          {"keys", std::move(keys)}};
+}
+
+}  // namespace fencepost::histories

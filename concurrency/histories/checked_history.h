@@ -1,0 +1,75 @@
+// A history of requests that meet, judged: as a screen, as JSON (docs/check.schema.json) and as
+// JUnit. `timeline.h` has the page. Used by `fencepost check` and `fencepost stress`.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "concurrency/history/checker.h"
+#include "suite/scenario/requirement.h"
+
+namespace fencepost::histories {
+
+struct CheckedHistory {
+  std::string file{};
+  std::optional<std::string> initial{};  // of registers, in a log of another harness
+  std::size_t operations = 0;
+  std::size_t without_reply = 0;  // of the operations
+  std::size_t refused = 0;        // with an error that is not of fencing
+  std::size_t notifications = 0;
+  std::set<std::uint32_t> clients{};
+  bool counts_lines = false;  // of another harness: times are numbers of lines
+  bool cut = false;           // the last line was not complete
+  double seconds = 0;         // for judging
+  history::ClockObservation clock{};
+  history::OrderObservation told{};
+  std::vector<history::KeyVerdict> keys{};
+  // What is wrong, or cannot be known, of the history as a whole; never kOk. Empty: nothing.
+  std::vector<history::Verdict> whole{};
+  std::map<history::Index, history::Operation> shown{};  // what witnesses name
+
+  // Of the verdicts on keys.
+  [[nodiscard]] std::size_t count(history::Answer answer) const;
+  // The operations that witnesses name.
+  [[nodiscard]] std::set<history::Index> wanted() const;
+};
+
+// "SET \"a\" NX __ft 1:0:n"
+[[nodiscard]] std::string request_text(const history::Operation& operation);
+// "ok  version 1:0:n", "no reply (time-out)"
+[[nodiscard]] std::string reply_text(const history::Operation& operation);
+
+// What the values alone say of a violation; may be empty.
+[[nodiscard]] std::string values_text(const history::Verdict& verdict);
+
+// The operations of a violation, a line each, in the order of their calls; those that `shown` has.
+[[nodiscard]] std::vector<std::string> witness_lines(const CheckedHistory& checked,
+                                                     const std::vector<history::Index>& numbers);
+
+// For the screen: a key that is not ok; at most so many of them; the history as a whole.
+[[nodiscard]] std::string finding_text(const CheckedHistory& checked,
+                                       const history::KeyVerdict& key,
+                                       const scenario::Catalogue& catalogue);
+[[nodiscard]] std::string findings_text(const CheckedHistory& checked,
+                                        const scenario::Catalogue& catalogue, std::size_t most);
+[[nodiscard]] std::string checked_text(const CheckedHistory& checked,
+                                       const scenario::Catalogue& catalogue);
+
+[[nodiscard]] nlohmann::ordered_json to_json(const CheckedHistory& checked);
+// One of its keys.
+[[nodiscard]] nlohmann::ordered_json to_json(const CheckedHistory& checked,
+                                             const history::KeyVerdict& key);
+
+// One suite for each history, one test for each key; what is unknown is an error. Of many keys that
+// are ok, one test stands for all. `started`: when it was judged, or asked, in ISO 8601.
+[[nodiscard]] std::string junit(const std::vector<CheckedHistory>& all,
+                                const scenario::Catalogue& catalogue, const std::string& started);
+
+}  // namespace fencepost::histories

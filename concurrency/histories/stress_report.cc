@@ -1,0 +1,335 @@
+#include "concurrency/histories/stress_report.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/bytes.h"
+#include "base/text/printable.h"
+#include "base/text/text_wrap.h"
+#include "concurrency/histories/history_check.h"
+#include "concurrency/histories/history_input.h"
+#include "concurrency/histories/timeline.h"
+#include "report/report.h"
+#include "report/report_files.h"
+
+namespace fencepost::histories {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr std::size_t kMostFindings = 3;  // on the screen
+// Of one connection, in each direction; then they begin again. (MQTT 5, 2.2.1)
+constexpr std::uint64_t kPacketIds = 65'535;
+
+double per_second(const StressRun& run) {
+  return run.seconds > 0 ? static_cast<double>(run.counts.replies) / run.seconds : 0;
+}
+
+std::string judge_again(const StressRun& run) {
+  return "fencepost check " + text::shell_word(run.history);
+}
+
+// What was not answered, and why; empty when all was.
+std::string without_reply(const stress::TrafficCounts& counts) {
+  std::string out;
+  const auto add = [&](std::uint64_t count, std::string_view what) {
+    if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, what);
+  };
+  add(counts.timed_out, "timed out");
+  add(counts.lost, "lost with a connection");
+  add(counts.not_taken, "not taken by the broker");
+  add(counts.meaningless, "answered with what is no reply");
+  return out;
+}
+
+std::string conclusion(const StressRun& run) {
+  if (!run.judged.violations.empty() || !run.deliveries.empty()) return "the store breaks a rule";
+  if (!run.trouble.empty()) return run.trouble;
+  if (!run.lost.empty()) return "the endpoint was lost: " + run.lost;
+  if (run.counts.replies == 0) return "no request was answered: is there a state store?";
+  if (run.interrupted) return "interrupted; no rule is broken until then";
+  if (run.judged.unknown_keys > 0) {
+    return fmt::format("no rule is broken, but {} could not be decided",
+                       text::counted(run.judged.unknown_keys, "key"));
+  }
+  if (run.counts.replies == run.counts.refused) return "every request was refused";
+  if (run.doubts.all() > 0) return "not decided: requests " + describe(run.doubts);
+  return "no rule is broken";
+}
+
+ordered_json delivery_json(const stress::DeliveryFinding& found) {
+  ordered_json out{
+      {"requirement", found.requirement}, {"text", found.text}, {"times", found.times}};
+  if (!found.operation) return out;
+  out["request"] = request_text(*found.operation);
+  out["client"] = found.operation->client;
+  return out;
+}
+
+// What JUnit has besides the keys, so that it is as green as the exit code.
+std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
+  std::vector<history::Verdict> out;
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    out.push_back({.answer = history::Answer::kViolation,
+                   .requirement = each.requirement,
+                   .text = describe(each)});
+  }
+  const run::ExitCode code = exit_code(run);
+  const bool is_told = code == run::ExitCode::kConformant || code == run::ExitCode::kFailed ||
+                       run.judged.unknown_keys > 0;
+  if (!is_told) out.push_back({.answer = history::Answer::kUnknown, .text = conclusion(run)});
+  return out;
+}
+
+Result<std::string, std::string> page_of(const StressRun& run, const CheckedHistory& findings,
+                                         const scenario::Catalogue& catalogue) {
+  Timeline timeline(findings.keys, findings.operations);
+  const auto read =
+      read_events(run.history, [&](const history::Event& event) { timeline.add(event); });
+  if (!read) return fail(read.error());
+  std::vector<std::pair<std::string, std::string>> facts = {
+      {"workload", std::string(run.mix->name)},
+      {"clients", std::to_string(run.clients)},
+      {"seed", std::to_string(run.seed)},
+      {"seconds", fmt::format("{:.1f}{}", run.seconds, run.simulated ? ", simulated" : "")},
+      {"requests", fmt::format("{} ({:.0f}/s)", run.counts.requests, per_second(run))},
+      {"Fencepost", std::string(report::suite_version())}};
+  return timeline.html(
+      {.source = run.endpoint,
+       .facts = std::move(facts),
+       .commands = {{"Judge again", judge_again(run)}, {"Provoke it again", run.again}}},
+      catalogue);
+}
+
+std::string junit_of(const StressRun& run, const CheckedHistory& findings,
+                     const scenario::Catalogue& catalogue) {
+  // One test stands for all keys that are ok, of which only the number is known.
+  CheckedHistory all = findings;
+  all.file = run.endpoint;
+  if (run.judged.keys_ok > 0) {
+    all.keys.push_back({.key = fmt::format("{} keys", run.judged.keys_ok),
+                        .operations = run.judged.decided,
+                        .verdict = {.answer = history::Answer::kOk}});
+  }
+  all.whole = verdicts_on_the_whole(run);
+  return junit({all}, catalogue, run.started);
+}
+
+// Beside those of keys.
+std::string deliveries_text(const StressRun& run, const scenario::Catalogue& catalogue) {
+  std::string out;
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    out += fmt::format("\n  VIOLATION  {}\n", each.requirement);
+    if (const scenario::Requirement* rule = catalogue.find(each.requirement)) {
+      out += fmt::format("    rule  {}\n",
+                         text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
+    }
+    out += fmt::format("    seen  {}\n", describe(each));
+    if (each.operation) {
+      out += fmt::format("          client {}  {}\n", each.operation->client,
+                         request_text(*each.operation));
+    }
+  }
+  return out;
+}
+
+// What a smaller run has shown.
+std::string shrunk_text(const StressRun& run) {
+  std::string out;
+  if (run.shrunk && run.shrunk->failed > 0) {
+    out += fmt::format("\n  smallest  {}: {} of {} new runs break a rule, after {} operations\n",
+                       describe(run.shrunk->size), run.shrunk->failed, run.shrunk->runs,
+                       run.shrunk->operations);
+  } else if (run.shrunk) {
+    out += fmt::format("\n  seen once: none of {} more did it again\n",
+                       text::counted(run.shrunk->runs, "run"));
+  }
+  if (!run.enough) return out;
+  constexpr std::size_t kMostShown = 12;
+  const stress::Plan& plan = run.enough->plan;
+  out += fmt::format("\n  enough    {} of {} requests for one key, found in {} runs:\n",
+                     plan.size(), run.enough->asked, run.enough->tries);
+  for (std::size_t i = 0; i < std::min(plan.size(), kMostShown); ++i) {
+    out += fmt::format("            client {:<4} {}\n", plan[i].client, request_text(plan[i]));
+  }
+  if (plan.size() > kMostShown) {
+    out += fmt::format("            and {} more; --json has them all\n", plan.size() - kMostShown);
+  }
+  return out;
+}
+
+}  // namespace
+
+run::ExitCode exit_code(const StressRun& run) {
+  if (!run.judged.violations.empty() || !run.deliveries.empty()) return run::ExitCode::kFailed;
+  if (!run.trouble.empty()) return run::ExitCode::kInternal;
+  if (!run.lost.empty()) return run::ExitCode::kUnreachable;
+  if (run.interrupted) return run::ExitCode::kInterrupted;
+  if (run.counts.replies == 0) return run::ExitCode::kUnreachable;
+  const bool nothing_done = run.counts.replies == run.counts.refused;
+  if (run.judged.unknown_keys > 0 || nothing_done || run.doubts.all() > 0) {
+    return run::ExitCode::kInconclusive;
+  }
+  return run::ExitCode::kConformant;
+}
+
+std::string describe(const stress::RunSize& size) {
+  return fmt::format("{}  workload {}", text::counted(size.clients, "client"), size.mix->name);
+}
+
+std::string progress_text(double seconds, const stress::TrafficCounts& counts,
+                          const stress::Judged& judged) {
+  const std::size_t open = judged.operations - std::min(judged.operations, judged.decided);
+  return fmt::format(
+      "{:.1f} s  {} requests ({:.0f}/s)  {} judged, {} not yet{}", seconds, counts.requests,
+      static_cast<double>(counts.replies) / std::max(seconds, 0.001), judged.decided, open,
+      counts.unknown() == 0 ? "" : fmt::format("  {} without a reply", counts.unknown()));
+}
+
+std::string stress_command(const StressCall& call, const stress::RunSize& size,
+                           std::uint64_t seed) {
+  std::string out = text::shell_word(call.program) + " stress";
+  if (!call.endpoint.empty()) out += " --endpoint " + text::shell_word(call.endpoint);
+  if (!call.descriptor.empty()) out += " --descriptor " + text::shell_word(call.descriptor);
+  if (!call.driver.empty()) out += " --driver " + call.driver;
+  if (!call.profile.empty()) out += " --profile " + call.profile;
+  if (!call.clock_offset.empty()) out += " --clock-offset " + call.clock_offset;
+  if (!call.on_the_way.empty()) out += " --on-the-way " + call.on_the_way;
+  if (call.timeout_scale != 1.0) out += fmt::format(" --timeout-scale {}", call.timeout_scale);
+  out += fmt::format(" --workload {} --clients {} --seed {} --duration {}", size.mix->name,
+                     size.clients, seed, call.duration);
+  if (call.rate > 0) out += fmt::format(" --rate {:g}", call.rate);
+  return out;
+}
+
+bool has_findings(const stress::Judged& judged) {
+  return !judged.violations.empty() || judged.unknown_keys > 0;
+}
+
+Result<CheckedHistory, std::string> findings_of(const StressRun& run, const std::string& history) {
+  CheckedHistory out{.file = history,
+                     .operations = run.judged.operations,
+                     .notifications = run.counts.notifications,
+                     .seconds = run.judging};
+  for (std::uint32_t client = 0; client < run.clients; ++client) out.clients.insert(client);
+  out.keys = run.judged.violations;
+  out.keys.insert(out.keys.end(), run.judged.unknown.begin(), run.judged.unknown.end());
+  if (auto shown = read_shown(history, out); !shown) return fail(std::move(shown.error()));
+  return out;
+}
+
+std::string stress_text(const StressRun& run, const CheckedHistory& findings,
+                        const scenario::Catalogue& catalogue) {
+  std::string out = findings_text(findings, catalogue, kMostFindings) + shrunk_text(run) +
+                    deliveries_text(run, catalogue);
+  if (!findings.keys.empty() && !run.history.empty()) {
+    out += fmt::format("\n  history   {}\n  judge     {}\n", run.history, judge_again(run));
+  }
+  const bool found = !findings.keys.empty() || !run.deliveries.empty();
+  if (found) out += fmt::format("  again     {}\n", run.again);
+  const stress::TrafficCounts& counts = run.counts;
+  out +=
+      fmt::format("\n{} requests in {:.1f} s{} ({:.0f}/s), {} notifications, judged in {:.2f} s\n",
+                  counts.requests, run.seconds, run.simulated ? " of simulated time" : "",
+                  per_second(run), counts.notifications, run.judging);
+  if (const std::string missing = without_reply(counts); !missing.empty()) {
+    out += fmt::format("  without a reply: {}\n", missing);
+  }
+  if (counts.refused > 0) out += fmt::format("  refused: {}\n", counts.refused);
+  if (!run.simulated && counts.longest > 0) {
+    out += fmt::format("  to one client: {}, {} its {} packet ids\n",
+                       text::counted(counts.longest, "message"),
+                       counts.longest > kPacketIds ? "more than" : "within", kPacketIds);
+  }
+  if (run.reconnected > 0) {
+    out += fmt::format("  connections that were made again: {}\n", run.reconnected);
+  }
+  // Of a key of which nobody was told anything nothing is known.
+  const std::size_t ok = counts.replies == 0 ? 0 : run.judged.keys_ok;
+  return out + fmt::format("{} ok, {} violations, {} unknown: {}\n", text::counted(ok, "key"),
+                           run.judged.violations.size() + run.deliveries.size(),
+                           run.judged.unknown_keys, conclusion(run));
+}
+
+std::string to_json(const StressRun& run, const CheckedHistory& findings) {
+  const stress::TrafficCounts& counts = run.counts;
+  ordered_json out{{"suite_version", report::suite_version()},
+                   {"exit_code", static_cast<int>(exit_code(run))},
+                   {"endpoint", run.endpoint},
+                   {"workload", run.mix->name},
+                   {"clients", run.clients},
+                   {"seed", run.seed},
+                   {"simulated", run.simulated},
+                   {"seconds", run.seconds},
+                   {"requests", counts.requests},
+                   {"replies", counts.replies},
+                   {"replies_per_second", per_second(run)},
+                   {"refused", counts.refused},
+                   {"without_reply",
+                    {{"timed_out", counts.timed_out},
+                     {"lost", counts.lost},
+                     {"not_taken", counts.not_taken},
+                     {"meaningless", counts.meaningless}}},
+                   {"notifications", counts.notifications},
+                   {"strays", counts.strays},
+                   {"longest_connection", counts.longest},
+                   {"reconnected", run.reconnected},
+                   {"judging_seconds", run.judging},
+                   {"operations", run.judged.operations},
+                   {"keys",
+                    {{"ok", run.judged.keys_ok},
+                     {"violations", run.judged.violations.size()},
+                     {"unknown", run.judged.unknown_keys}}},
+                   {"undecided",
+                    {{"lost", run.doubts.lost},
+                     {"refused", run.doubts.refused},
+                     {"late", run.doubts.late},
+                     {"silent", run.doubts.silent}}},
+                   {"conclusion", conclusion(run)},
+                   {"deliveries", ordered_json::array()},
+                   {"findings", ordered_json::array()},
+                   {"commands", {{"again", run.again}}}};
+  for (const history::KeyVerdict& key : findings.keys) {
+    if (key.verdict.answer != history::Answer::kOk) {
+      out["findings"].push_back(to_json(findings, key));
+    }
+  }
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    out["deliveries"].push_back(delivery_json(each));
+  }
+  if (!run.history.empty()) {
+    out["history"] = run.history;
+    out["commands"]["judge"] = judge_again(run);
+  }
+  if (run.shrunk) {
+    out["shrunk"] = {{"workload", run.shrunk->size.mix->name},
+                     {"clients", run.shrunk->size.clients},
+                     {"runs", run.shrunk->runs},
+                     {"failed", run.shrunk->failed},
+                     {"operations", run.shrunk->operations}};
+  }
+  if (run.enough) {
+    ordered_json requests = ordered_json::array();
+    for (const history::Operation& each : run.enough->plan) {
+      requests.push_back({{"client", each.client},
+                          {"key", escape(each.key, each.key.size())},
+                          {"request", request_text(each)}});
+    }
+    out["enough"] = {
+        {"of", run.enough->asked}, {"runs", run.enough->tries}, {"requests", std::move(requests)}};
+  }
+  return out.dump(1) + "\n";
+}
+
+Result<void, std::string> write_stress(const StressRun& run, const CheckedHistory& findings,
+                                       const report::ReportFiles& files,
+                                       const scenario::Catalogue& catalogue) {
+  return report::write_reports(files,
+                               {{"json", [&] { return to_json(run, findings); }},
+                                {"junit", [&] { return junit_of(run, findings, catalogue); }},
+                                {"html", [&] { return page_of(run, findings, catalogue); }}});
+}
+
+}  // namespace fencepost::histories

@@ -1,0 +1,130 @@
+#include "concurrency/histories/timeline.h"
+
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "concurrency/history/testing/random_history.h"
+
+namespace fencepost::histories {
+namespace {
+
+using history::Action;
+using history::Operation;
+using history::Outcome;
+using nlohmann::json;
+
+const scenario::Catalogue kNoRules{};
+
+Operation get(std::int64_t called, const std::string& key = "k") {
+  return {.client = 1,
+          .action = Action::kGet,
+          .key = key,
+          .called = history::Time(called),
+          .returned = history::Time(called + 5),
+          .outcome = Outcome::kMissing};
+}
+
+history::KeyVerdict violation(std::vector<history::Index> witness) {
+  return {.key = "k",
+          .operations = 2,
+          .verdict = {.answer = history::Answer::kViolation,
+                      .operations = std::move(witness),
+                      .requirement = "SET-WRITE-2",
+                      .text = "stale"}};
+}
+
+json data_of(const std::string& page) {
+  const std::string begin = "id=\"p_data\">";
+  const std::size_t from = page.find(begin) + begin.size();
+  return json::parse(page.substr(from, page.find("</script>", from) - from));
+}
+
+// Sums of what is written as differences.
+std::vector<std::int64_t> numbers(const json& steps) {
+  std::vector<std::int64_t> out;
+  std::int64_t sum = 0;
+  for (const auto& step : steps) out.push_back(sum += step.get<std::int64_t>());
+  return out;
+}
+
+TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
+  Timeline timeline({violation({0, 1})}, 2);
+  Operation put = get(7000);
+  put.action = Action::kSet;
+  put.value = std::string("\0<b>", 4);
+  put.outcome = Outcome::kUnknown;
+  put.returned = history::kNever;
+  put.reason = "time-out";
+  put.expires_after = std::chrono::milliseconds(9);
+  timeline.add(put);
+  timeline.add(get(2000));
+  timeline.add(history::Notification{
+      .client = 4, .key = "k", .value = "v", .arrived = history::Time(8000), .duplicate = true});
+  timeline.add(history::Connection{.client = 4, .link = history::Link::kLost});
+  timeline.add(history::Restart{history::Time(9000)});
+  const json data = data_of(timeline.html({.source = "run"}, kNoRules));
+  EXPECT_EQ(numbers(data["operations"]["called"]), (std::vector<std::int64_t>{0, 5000}));
+  EXPECT_EQ(numbers(data["operations"]["number"]), (std::vector<std::int64_t>{1, 0}));
+  EXPECT_EQ(data["operations"]["took"], json::parse("[5, -1]"));
+  EXPECT_EQ(data["more"], json::parse(R"({"1": {"px": 9, "reason": "time-out"}})"));
+  EXPECT_EQ(data["texts"][data["operations"]["value"][1].get<std::size_t>()], R"(\x00<b>)");
+  EXPECT_EQ(data["verdicts"][0]["witness"], json::parse("[0, 1]"));
+  EXPECT_EQ(data["clients"], json::parse("[1, 4]"));
+  EXPECT_EQ(data["notifications"][0]["at"], 6000);
+  EXPECT_EQ(data["restarts"], json::parse("[7000]"));
+  EXPECT_EQ(data["connections"][0]["link"], "lost");
+}
+
+TEST(Timeline, KeepsOfALongHistoryWhatIsAroundTheFindings) {
+  const TimelineLimits limits{.operations = 10};
+  Timeline timeline({violation({50, 80})}, 100, limits);
+  for (std::int64_t i = 0; i < 100; ++i) timeline.add(get(i * 1000));
+  const json data = data_of(timeline.html({}, kNoRules));
+  EXPECT_EQ(numbers(data["operations"]["number"]),
+            (std::vector<std::int64_t>{48, 49, 50, 51, 78, 79, 80, 81}));
+  EXPECT_EQ(data["total"], 100);
+}
+
+TEST(Timeline, KeepsTheBeginningWhereNothingWasFound) {
+  Timeline timeline({}, 5, {.operations = 2});
+  for (std::int64_t i = 0; i < 5; ++i) timeline.add(get(i * 1000));
+  EXPECT_EQ(numbers(data_of(timeline.html({}, kNoRules))["operations"]["number"]),
+            (std::vector<std::int64_t>{0, 1}));
+}
+
+TEST(Timeline, ViolationsComeBeforeWhatIsUnknown) {
+  history::KeyVerdict unknown = violation({});
+  unknown.verdict.answer = history::Answer::kUnknown;
+  const Timeline timeline({unknown, unknown, violation({0})}, 1, {.findings = 2});
+  const json data = data_of(timeline.html({}, kNoRules));
+  EXPECT_EQ(data["verdicts"][0]["answer"], "violation");
+  EXPECT_EQ(data["verdicts"].size(), 2U);
+  EXPECT_EQ(data["not_shown"], 1);
+}
+
+TEST(Timeline, TextsStayText) {
+  history::KeyVerdict hostile = violation({0});
+  hostile.key = hostile.verdict.text = "</script><img src=x onerror=1>";
+  Timeline timeline({hostile}, 1);
+  timeline.add(get(0, hostile.key));
+  const std::string page = timeline.html(
+      {.source = "<img>", .facts = {{"<img>", "<img>"}}, .commands = {{"<img>", "<img>"}}},
+      kNoRules);
+  EXPECT_EQ(page.find("<img"), std::string::npos);
+}
+
+TEST(Timeline, TheTitleIsTheWorst) {
+  EXPECT_NE(Timeline({violation({})}, 1).html({}, kNoRules).find("1 violation<"),
+            std::string::npos);
+  EXPECT_NE(Timeline({}, 1).html({}, kNoRules).find("No violation<"), std::string::npos);
+  EXPECT_NE(Timeline({}, 0).html({}, kNoRules).find("No operation<"), std::string::npos);
+  history::KeyVerdict unknown = violation({});
+  unknown.verdict.answer = history::Answer::kUnknown;
+  EXPECT_NE(Timeline({unknown}, 1).html({}, kNoRules).find("1 key undecided<"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace fencepost::histories

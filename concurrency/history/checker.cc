@@ -1,0 +1,286 @@
+#include "concurrency/history/checker.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "concurrency/history/value_order.h"
+#include "concurrency/history/version_order.h"
+
+namespace fencepost::history {
+namespace {
+
+Verdict violation(const KeyHistory& history, const Flaw& flaw) {
+  Verdict out{.answer = Answer::kViolation,
+              .requirement = std::string(flaw.requirement),
+              .text = flaw.what};
+  const auto number_of = [&](Index entry) { return history.entries()[entry].number; };
+  // A request and its redelivery are one operation.
+  const auto add = [](std::vector<Index>& numbers, Index number) {
+    if (std::find(numbers.begin(), numbers.end(), number) == numbers.end()) {
+      numbers.push_back(number);
+    }
+  };
+  for (const Index entry : flaw.entries) add(out.operations, number_of(entry));
+  for (const Index entry : flaw.others) out.others.push_back(number_of(entry));
+  return out;
+}
+
+Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vector<Index>& order) {
+  if (!replays(history, bounds, order)) {
+    return {.answer = Answer::kUnknown,
+            .text = "the order that was found does not keep the rules: a bug of the checker"};
+  }
+  Verdict out{.answer = Answer::kOk};
+  out.operations.reserve(order.size());
+  for (const Index entry : order) {
+    if (history.entries()[entry].second) {
+      out.repeated.push_back(history.entries()[entry].number);
+    } else {
+      out.operations.push_back(history.entries()[entry].number);
+    }
+  }
+  return out;
+}
+
+// Req: VER-SET-2
+Flaw flaw_of(const Operation& operation, Index number) {
+  const bool wrote = operation.action == Action::kSet && operation.outcome == Outcome::kOk;
+  if (!wrote || !operation.version || !operation.timestamp) return {};
+  if (*operation.version > *operation.timestamp) return {};
+  return {"VER-SET-2", "the version of a SET is not greater than its timestamp", {number}};
+}
+
+}  // namespace
+
+std::string_view name(Answer answer) {
+  switch (answer) {
+    case Answer::kOk:
+      return "ok";
+    case Answer::kViolation:
+      return "violation";
+    case Answer::kUnknown:
+      return "unknown";
+  }
+  return "?";
+}
+
+namespace {
+
+Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
+  history.resolve();
+  if (!history.flaws().empty()) return violation(history, history.flaws().front());
+  const VersionOrder quick = decide_by_versions(history, bounds);
+  if (quick.decision == Decision::kOrder) return accepted(history, bounds, quick.order);
+  if (quick.decision == Decision::kNoOrder) return violation(history, quick.flaw);
+  const SearchResult found = search(history, bounds, limits.search);
+  switch (found.decision) {
+    case Decision::kOrder:
+      return accepted(history, bounds, found.order);
+    case Decision::kNoOrder:
+      return violation(history, witness_of(history, bounds, found, quick.flaw, limits.witness));
+    case Decision::kUndecided:
+      break;
+  }
+  return {.answer = Answer::kUnknown,
+          .text = "the search was given up after " + std::to_string(found.steps) + " steps (" +
+                  std::string(quick.why) + ")"};
+}
+
+// What values alone say of a violation; nothing where there are no versions.
+std::optional<Answer> by_values(const KeyHistory& history, const Bounds& bounds,
+                                const CheckLimits& limits) {
+  const auto& entries = history.entries();
+  const bool versions = std::any_of(entries.begin(), entries.end(),
+                                    [](const Entry& entry) { return entry.version != kNone; });
+  if (!versions) return std::nullopt;
+  switch (decide_by_values(history, bounds, limits.values)) {
+    case Decision::kOrder:
+      return Answer::kOk;
+    case Decision::kNoOrder:
+      return Answer::kViolation;
+    case Decision::kUndecided:
+      break;
+  }
+  return Answer::kUnknown;
+}
+
+}  // namespace
+
+Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
+  Verdict out = judge_all(history, bounds, limits);
+  if (out.answer == Answer::kViolation) out.by_values = by_values(history, bounds, limits);
+  if (out.repeated.empty()) return out;
+  // An order may have a redelivery that it could do without.
+  KeyHistory once = history.without_seconds();
+  const Verdict without = judge_all(once, bounds, limits);
+  return without.answer == Answer::kOk ? without : out;
+}
+
+void Checker::add(const Operation& operation) {
+  const Index number = added_++;
+  if (operation.returned != kNever) heard(operation.client, operation.returned);
+  Key& key = key_of(operation.key);
+  if (operation.action == Action::kObserve || operation.action == Action::kStop) {
+    key.observation.registrations.push_back({.client = operation.client,
+                                             .stop = operation.action == Action::kStop,
+                                             .outcome = operation.outcome,
+                                             .called = operation.called,
+                                             .returned = operation.returned,
+                                             .number = number});
+    return;
+  }
+  if (key.settled.answer == Answer::kViolation) {
+    ++key.forgotten;
+    return;
+  }
+  clock_.add(operation, number);
+  key.history.add(operation, number);
+  const Flaw flaw = flaw_of(operation, number);
+  if (flaw.entries.empty()) return;
+  key.settled = {.answer = Answer::kViolation,
+                 .operations = flaw.entries,
+                 .requirement = std::string(flaw.requirement),
+                 .text = flaw.what};
+  found_violation_ = true;
+}
+
+Checker::Key& Checker::key_of(const std::string& name) {
+  const auto found = keys_.find(name);
+  return found == keys_.end() ? keys_.try_emplace(name).first->second : found->second;
+}
+
+void Checker::heard(std::uint32_t client, Time at) {
+  Time& last = lives_[client].last_heard;
+  last = std::max(last, at);
+}
+
+void Checker::add(const Notification& notification) {
+  heard(notification.client, notification.arrived);
+  key_of(notification.key).observation.told.push_back(notification);
+}
+
+void Checker::add(const Connection& connection) {
+  ClientLife& life = lives_[connection.client];
+  const bool first = connection.link == Link::kConnected && !std::exchange(life.connected, true);
+  if (!first) life.breaks.push_back({.noticed = connection.at, .last_heard = life.last_heard});
+}
+
+void Checker::add(const Restart& /*restart*/) { restarted_ = true; }
+
+void Checker::add(const Event& event) {
+  if (const auto* operation = std::get_if<Operation>(&event)) add(*operation);
+  if (const auto* bounds = std::get_if<Bounds>(&event)) set_bounds(*bounds);
+  if (const auto* notification = std::get_if<Notification>(&event)) add(*notification);
+  if (const auto* connection = std::get_if<Connection>(&event)) add(*connection);
+  if (const auto* restart = std::get_if<Restart>(&event)) add(*restart);
+}
+
+void Checker::settle(Time before) {
+  for (auto& [name, key] : keys_) {
+    const std::size_t enough = std::max(limits_.settle_from, key.settle_from);
+    if (key.observation.empty() && key.history.entries().size() >= enough)
+      settle(key, before.count());
+  }
+}
+
+void Checker::settle(Key& key, std::int64_t before) {
+  const auto& entries = key.history.entries();
+  const std::int64_t quiet = key.history.quiet_time(before);
+  KeyHistory past;
+  KeyHistory rest;
+  for (const Entry& entry : entries) {
+    if (entry.called < quiet) past.add(key.history, entry);
+  }
+  key.settle_from = 2 * entries.size();  // so that looking in vain costs no more than adding
+  if (past.entries().empty()) return;
+  past.resolve();
+  VersionOrder order;
+  if (past.flaws().empty()) order = decide_by_versions(past, bounds_);
+  if (!past.flaws().empty() || order.decision == Decision::kNoOrder) {
+    key.settled = violation(past, past.flaws().empty() ? order.flaw : past.flaws().front());
+    found_violation_ = true;
+    return;
+  }
+  if (order.decision != Decision::kOrder || !replays(past, bounds_, order.order)) return;
+  for (Index i = 0; i < past.entries().size(); ++i) {
+    Entry entry = past.entries()[i];
+    if (i == order.last_writer) {
+      // All that is left of what was before: it is known to have happened, so nothing is asked of
+      // it.
+      entry.condition = codec::Condition::kAlways;
+      entry.token = order.last_token;
+      entry.outcome = Outcome::kOk;
+      entry.adopted = false;
+      entry.returned = std::min(entry.returned, quiet - 1);
+      rest.set_oldest(past.version(entry.version));
+      rest.add(past, entry);
+    } else if (i == order.last_deleter || (entry.outcome == Outcome::kUnknown && !entry.adopted)) {
+      rest.add(past, entry);
+    }
+  }
+  for (const Entry& entry : entries) {
+    if (entry.called >= quiet) rest.add(key.history, entry);
+  }
+  key.forgotten += entries.size() - rest.entries().size();
+  key.settle_from = 2 * rest.entries().size();
+  key.history = std::move(rest);
+}
+
+std::size_t Checker::held() const {
+  std::size_t out = 0;
+  for (const auto& [name, key] : keys_) out += key.history.entries().size();
+  return out;
+}
+
+Verdict Checker::verdict_of(Key& key) const {
+  Verdict out = key.settled;
+  if (out.answer == Answer::kOk) out = judge_key(key.history, bounds_, limits_);
+  if (out.answer == Answer::kOk && !key.observation.empty()) {
+    const auto flaw =
+        judge_notifications(key.history, key.observation, lives_, bounds_,
+                            {.restarted = restarted_, .forgotten = key.forgotten != 0});
+    if (flaw) {
+      out = {.answer = Answer::kViolation,
+             .operations = flaw->numbers,
+             .requirement = std::string(flaw->requirement),
+             .text = flaw->what};
+    }
+  }
+  if (!restarted_ || out.answer != Answer::kViolation) return out;
+  return {.answer = Answer::kUnknown,
+          .text = "the store was restarted, and may have lost the key: else " + out.requirement +
+                  " is broken, " + out.text};
+}
+
+std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {
+  std::vector<KeyVerdict> out;
+  bool found = false;
+  auto at = keys_.lower_bound(selection.prefix);
+  while (at != keys_.end() && at->first.starts_with(selection.prefix)) {
+    Key& key = at->second;
+    if (selection.unobserved && !key.observation.empty()) {
+      ++at;
+      continue;
+    }
+    if (!found) {
+      observe_order(key.observation, lives_, order_);
+      out.push_back({.key = at->first,
+                     .operations = key.forgotten + key.history.entries().size(),
+                     .verdict = verdict_of(key)});
+    }
+    found = selection.until_violation && out.back().verdict.answer == Answer::kViolation;
+    at = keys_.erase(at);
+  }
+  return out;
+}
+
+std::vector<KeyVerdict> Checker::finish() {
+  std::vector<KeyVerdict> out = finish(KeySelection());
+  const OrderObservation order = order_;
+  *this = Checker(limits_);
+  order_ = order;
+  return out;
+}
+
+}  // namespace fencepost::history

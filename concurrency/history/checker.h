@@ -1,0 +1,151 @@
+// Judges histories: could a store that keeps the rules have answered so?
+//
+//   Checker checker;
+//   for (const Operation& operation : operations) checker.add(operation);
+//   for (const KeyVerdict& verdict : checker.finish()) use(verdict);
+//
+// Keys are judged one by one, as each request concerns one key. What cannot be decided is unknown,
+// never ok. What an ok rests on, an order of the operations, has gone through the rules again.
+//
+// While a run goes on, settle() judges what is over and forgets it: the memory is that of what is
+// not decided yet. Pure; not thread safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "concurrency/history/history.h"
+#include "concurrency/history/key_history.h"
+#include "concurrency/history/notifications.h"
+#include "concurrency/history/search.h"
+#include "concurrency/history/shared_clock.h"
+#include "concurrency/history/told_order.h"
+#include "concurrency/history/witness.h"
+
+namespace fencepost::history {
+
+enum class Answer : std::uint8_t { kOk, kViolation, kUnknown };
+
+// "ok", "violation", "unknown"
+[[nodiscard]] std::string_view name(Answer answer);
+
+struct Verdict {
+  Answer answer = Answer::kUnknown;
+  // Numbers of operations. kOk: an order that explains all of them. kViolation: few that contradict
+  // each other.
+  std::vector<Index> operations{};
+  // kViolation: those that might have explained it, by their time, and do not. Whatever all further
+  // operations were answered, these and `operations` break the rules.
+  std::vector<Index> others{};
+  std::string requirement{};  // kViolation
+  std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
+  // kViolation, where there are versions: what values alone would say. kOk: only the versions speak
+  // against it.
+  std::optional<Answer> by_values{};
+  // kOk: requests that were sent again and, as far as can be told, carried out twice. No rule is
+  // broken (MQTT delivers at least once).
+  std::vector<Index> repeated{};
+};
+
+struct CheckLimits {
+  SearchLimits search{};
+  WitnessLimits witness{};
+  SearchLimits values{.steps = 10'000};  // of a violation, for Verdict::by_values
+  // settle() leaves keys alone that have fewer operations than this to judge.
+  std::size_t settle_from = 10'000;
+};
+
+// `history`: with all operations of one key; it is resolved here.
+[[nodiscard]] Verdict judge_key(KeyHistory& history, const Bounds& bounds,
+                                const CheckLimits& limits = {});
+
+struct KeyVerdict {
+  std::string key{};
+  std::size_t operations = 0;
+  Verdict verdict{};
+};
+
+// Some of the keys of a checker.
+struct KeySelection {
+  std::string_view prefix{};     // what they begin with
+  bool unobserved = false;       // only those of which nobody was told, or wanted to be
+  bool until_violation = false;  // those after the first violation are forgotten without a verdict
+};
+
+class Checker {
+ public:
+  explicit Checker(CheckLimits limits = {}) : limits_(limits) {}
+
+  // Before the operations that they are for, which are all.
+  void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
+
+  // Whatever it is of the below, in any order; connections after what their client had heard.
+  void add(const Event& event);
+
+  // Operations are numbered from 0 on as they come.
+  void add(const Operation& operation);
+  void add(const Notification& notification);
+  void add(const Connection& connection);
+
+  [[nodiscard]] std::size_t added() const { return added_; }
+
+  // The store was restarted, and nobody knows with which keys: what looks like a violation is
+  // unknown.
+  void add(const Restart& restart);
+
+  // Judges what was over before `before` and forgets it, key by key, up to the last moment at which
+  // nothing was under way on the key. To be called when every operation that was called before that
+  // time has been added; it costs nothing until there is enough to judge. Keys that expire, and
+  // those whose versions do not decide, are kept for the end. Of a reply that names a version which
+  // was forgotten, less can be said: a GET is judged as ever, a refusal is not.
+  void settle(Time before);
+
+  // Has settle() come upon a violation?
+  [[nodiscard]] bool found_violation() const { return found_violation_; }
+
+  // Of all keys together.
+  [[nodiscard]] const ClockObservation& clock() const { return clock_.observed(); }
+
+  // Of all keys that have been judged.
+  [[nodiscard]] const OrderObservation& order() const { return order_; }
+
+  // How many operations are kept.
+  [[nodiscard]] std::size_t held() const;
+
+  // The verdicts, by key; an ok of what was settled has no order any more. The checker is empty
+  // then, but for what order() says.
+  [[nodiscard]] std::vector<KeyVerdict> finish();
+
+  // The same for those keys alone to which nothing is added afterwards. The others stay as they
+  // are.
+  [[nodiscard]] std::vector<KeyVerdict> finish(const KeySelection& selection);
+
+ private:
+  struct Key {
+    KeyHistory history{};
+    Observation observation{};
+    Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
+    std::size_t forgotten = 0;               // operations
+    std::size_t settle_from = 0;             // not before there are so many
+  };
+  Key& key_of(const std::string& name);
+  void heard(std::uint32_t client, Time at);
+  void settle(Key& key, std::int64_t before);
+  [[nodiscard]] Verdict verdict_of(Key& key) const;
+
+  CheckLimits limits_;
+  Bounds bounds_{};
+  std::map<std::string, Key, std::less<>> keys_{};
+  std::map<std::uint32_t, ClientLife> lives_{};  // by client
+  SharedClock clock_{};
+  OrderObservation order_{};
+  Index added_ = 0;
+  bool restarted_ = false;
+  bool found_violation_ = false;
+};
+
+}  // namespace fencepost::history

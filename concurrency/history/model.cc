@@ -1,0 +1,189 @@
+#include "concurrency/history/model.h"
+
+#include "reference_store/rules.h"
+
+namespace fencepost::history {
+
+Model::Model(const KeyHistory& history, const Bounds& bounds)
+    : history_(history),
+      early_(std::chrono::nanoseconds(bounds.expiry_early).count()),
+      late_(std::chrono::nanoseconds(bounds.expiry_late).count()) {}
+
+const hlc::Timestamp* Model::token(Index at) const {
+  return at == kNone ? nullptr : &history_.tokens()[at];
+}
+
+bool Model::tie(Index held, Index offered) const {
+  if (held == kNone || offered == kNone || held == offered) return false;
+  const hlc::Timestamp& a = *token(held);
+  const hlc::Timestamp& b = *token(offered);
+  return a.wall_ms == b.wall_ms && a.counter == b.counter;
+}
+
+bool Model::passes(Index held, Index offered) const {
+  return !store::fencing_error(token(held), token(offered)) || tie(held, offered);
+}
+
+bool Model::refuses(Index held, Index offered, Outcome how) const {
+  const auto error = store::fencing_error(token(held), token(offered));
+  if (how == Outcome::kTokenRequired) return error == codec::ErrorCode::kTokenRequired;
+  return error == codec::ErrorCode::kTokenLower || tie(held, offered);
+}
+
+Index Model::token_after(Index held, Index offered) const {
+  const hlc::Timestamp* after = store::token_after(token(held), token(offered));
+  if (after == nullptr) return kNone;
+  return after == token(offered) ? offered : held;
+}
+
+bool Model::bind(State& state, Index rank) const {
+  if (rank == kNone || state.version == rank) return true;
+  // A SET whose version nobody has told has one that no answered SET has.
+  if (state.version != kNone || rank < state.floor) return false;
+  const Index writer = history_.writer(rank);
+  if (writer != kNone) return false;
+  state.version = rank;
+  state.floor = rank + 1;
+  return true;
+}
+
+bool Model::applies(const State& state, const Entry& entry) const {
+  const std::string* stored = state.present ? &history_.texts()[state.value] : nullptr;
+  if (entry.action == Action::kCompareAndSet) {
+    return stored != nullptr && store::value_matches(*stored, history_.texts()[entry.other]);
+  }
+  return store::condition_holds(entry.condition, stored, history_.texts()[entry.value]);
+}
+
+void Model::step_written(const State& before, const Entry& entry, States& out) const {
+  if (!passes(before.token, entry.token) || !applies(before, entry)) return;
+  State after = before;
+  after.present = true;
+  after.value = entry.value;
+  after.version = history_.rank(entry);
+  if (after.version != kNone) {
+    if (after.version < before.floor) return;
+    after.floor = after.version + 1;
+  }
+  after.token = token_after(before.token, entry.token);
+  const State kept = after;
+  after.expires_from = after.expires_by = kNever.count();
+  // Req: SET-PX-OPEN-1, SET-PX-OPEN-6, SET-NEX-OPEN-2
+  if (entry.expires_after <= 0) out.add(after);
+  if (entry.expires_after >= 0) {
+    after.expires_from = entry.called + entry.expires_after - early_;
+    if (entry.returned != kNever.count()) {
+      after.expires_by = entry.returned + entry.expires_after + late_;
+    }
+    out.add(after);
+  } else if (before.can_expire()) {
+    out.add(kept);
+  }
+}
+
+void Model::step_not_applied(const State& before, const Entry& entry, States& out) const {
+  State after = before;
+  if (!before.present) {
+    const bool compares = entry.action == Action::kCompareAndSet;
+    if (compares && history_.rank(entry) == kNone) out.add(before);
+    return;
+  }
+  if (entry.action == Action::kVdel) {
+    const std::string& stored = history_.texts()[before.value];
+    if (store::value_matches(stored, history_.texts()[entry.value])) return;
+  } else if (applies(before, entry) || !bind(after, history_.rank(entry))) {
+    return;
+  }
+  // Req: FT-OPEN-3 lets the token be looked at later, FT-OPEN-4 lets it be kept.
+  out.add(after);
+  if (entry.token == kNone || !passes(before.token, entry.token)) return;
+  after.token = token_after(before.token, entry.token);
+  out.add(after);
+}
+
+void Model::step_deleted(const State& before, const Entry& entry, States& out) const {
+  if (!before.present || !passes(before.token, entry.token)) return;
+  if (entry.action == Action::kVdel) {
+    const std::string& stored = history_.texts()[before.value];
+    if (!store::value_matches(stored, history_.texts()[entry.value])) return;
+  }
+  State after = before;
+  // Req: VER-OPEN-4: the version of what was deleted, or a fresh one that is greater.
+  const Index rank = history_.rank(entry);
+  if (rank != kNone) {
+    if (history_.is_known(rank)) {
+      if (!bind(after, rank)) return;
+    } else if (rank < before.floor) {
+      return;
+    }
+  }
+  out.add(State{.floor = after.floor});
+}
+
+void Model::step_read(const State& before, const Entry& entry, States& out) const {
+  State after = before;
+  if (!before.present || before.value != entry.other) return;
+  if (bind(after, history_.rank(entry))) out.add(after);
+}
+
+void Model::step_fenced(const State& before, const Entry& entry, States& out) const {
+  // Req: FT-OPEN-2: a token on a key that is not there or has none may be refused, except of a SET.
+  const bool may_refuse = entry.action != Action::kSet && entry.token != kNone &&
+                          (!before.present || before.token == kNone);
+  if (may_refuse || refuses(before.token, entry.token, entry.outcome)) out.add(before);
+}
+
+void Model::step_unknown(const State& before, const Entry& entry, States& out) const {
+  switch (entry.action) {
+    case Action::kSet:
+    case Action::kCompareAndSet: {
+      step_written(before, entry, out);
+      const bool may_leave_token = entry.token != kNone && entry.version == kNone;
+      if (may_leave_token) step_not_applied(before, entry, out);
+      return;
+    }
+    case Action::kDel:
+      return step_deleted(before, entry, out);
+    case Action::kVdel:
+      step_deleted(before, entry, out);
+      if (entry.token != kNone) step_not_applied(before, entry, out);
+      return;
+    default:
+      return;
+  }
+}
+
+void Model::step(const State& before, const Entry& entry, States& out) const {
+  if (overdue(before, entry)) return;
+  switch (entry.outcome) {
+    case Outcome::kOk:
+      return step_written(before, entry, out);
+    case Outcome::kNotApplied:
+      return step_not_applied(before, entry, out);
+    case Outcome::kValue:
+      return step_read(before, entry, out);
+    case Outcome::kMissing:
+      if (!before.present) out.add(before);
+      return;
+    case Outcome::kDeleted:
+      return step_deleted(before, entry, out);
+    case Outcome::kTokenRequired:
+    case Outcome::kTokenLower:
+      return step_fenced(before, entry, out);
+    case Outcome::kRefused:
+      out.add(before);
+      return;
+    case Outcome::kUnknown:
+      return step_unknown(before, entry, out);
+  }
+}
+
+void Model::expire(const State& before, States& out) {
+  State after{.floor = before.floor};
+  out.add(after);
+  if (before.token == kNone) return;
+  after.token = before.token;  // Req: FT-OPEN-5
+  out.add(after);
+}
+
+}  // namespace fencepost::history

@@ -1,0 +1,270 @@
+#include "concurrency/history/notifications.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "base/bytes.h"
+
+namespace fencepost::history {
+namespace {
+
+constexpr std::size_t kMaxBytes = 40;  // of a value in a message
+
+std::string text_of(const Notification& told) {
+  std::string out = "client " + std::to_string(told.client) + " was told of ";
+  if (told.operation == codec::Operation::kDelete) {
+    out += "a deletion";
+  } else {
+    out += told.valueless ? "SET" : "SET \"" + escape(told.value, kMaxBytes) + "\"";
+  }
+  if (told.version) out += " with version " + hlc::format(*told.version, hlc::Padding::kNone);
+  return out;
+}
+
+class NotificationJudge {
+ public:
+  NotificationJudge(const KeyHistory& history, const Observation& observation,
+                    const std::map<std::uint32_t, ClientLife>& lives, const Bounds& bounds,
+                    const NotificationScope& scope)
+      : history_(history),
+        observation_(observation),
+        lives_(lives),
+        bounds_(bounds),
+        scope_(scope) {
+    for (const Entry& entry : history.entries()) {
+      if (entry.writes_value()) ++writes_of_[entry.value];
+    }
+  }
+
+  std::optional<NotificationFlaw> run() {
+    std::set<std::uint32_t> clients;
+    for (const Notification& told : observation_.told) check_told(told);
+    for (const Registration& one : observation_.registrations) clients.insert(one.client);
+    for (const std::uint32_t client : clients) {
+      check_repeats(client);
+      check_deletions(client);
+      if (!scope_.restarted) check_missing(client);
+    }
+    return std::move(flaw_);
+  }
+
+ private:
+  // The first one counts.
+  void object(std::string_view requirement, std::string what, std::vector<Index> numbers) {
+    if (!flaw_) flaw_ = NotificationFlaw{requirement, std::move(what), std::move(numbers)};
+  }
+
+  // KEYNOTIFY that may have registered the client.
+  [[nodiscard]] std::vector<const Registration*> starts_of(std::uint32_t client) const {
+    std::vector<const Registration*> out;
+    for (const Registration& one : observation_.registrations) {
+      const bool may_have = one.client == client && !one.stop && one.outcome != Outcome::kRefused;
+      if (may_have) out.push_back(&one);
+    }
+    return out;
+  }
+
+  void check_told(const Notification& told) {
+    const std::vector<const Registration*> starts = starts_of(told.client);
+    const bool registered =
+        std::any_of(starts.begin(), starts.end(),
+                    [&](const Registration* start) { return start->called <= told.arrived; });
+    if (!registered) {
+      return object("NTF-SEND-3", text_of(told) + " and had not registered for the key", {});
+    }
+    if (told.operation == codec::Operation::kDelete) {
+      if (scope_.forgotten || may_be_gone_by(told.arrived)) return;
+      return object("NTF-SEND-4", text_of(told) + ", and nothing can have deleted the key", {});
+    }
+    const Index writer = told.version ? history_.writer_of(*told.version) : kNone;
+    if (writer == kNone) return check_unclaimed(told);
+    const Entry& write = history_.entries()[writer];
+    if (!told.valueless && history_.texts()[write.value] != told.value) {
+      return object("NTF-VALUE-1", text_of(told) + ", which is the version of another value",
+                    {write.number});
+    }
+    if (told.arrived.count() < write.called) {
+      return object("NTF-SEND-4", text_of(told) + " before that SET was sent", {write.number});
+    }
+    check_stopped(told, write);
+  }
+
+  // A SET without reply may have the version; or the notification names none.
+  void check_unclaimed(const Notification& told) {
+    if (scope_.forgotten || (told.valueless && !told.version)) return;
+    std::vector<Index> answered;
+    for (const Entry& entry : history_.entries()) {
+      if (!entry.writes_value()) continue;
+      if (!told.valueless && history_.texts()[entry.value] != told.value) continue;
+      const bool carried_out = entry.outcome == Outcome::kOk || entry.outcome == Outcome::kUnknown;
+      if (!carried_out || entry.called > told.arrived.count()) continue;
+      const bool version_is_its_own = entry.outcome == Outcome::kOk && entry.version != kNone;
+      if (!told.version || !version_is_its_own) return;
+      answered.push_back(entry.number);
+    }
+    if (answered.empty()) {
+      return object("NTF-SEND-4", text_of(told) + ", and no SET can have written that", {});
+    }
+    object("NTF-VERSION-3", text_of(told) + ", and its SET was answered with another version",
+           std::move(answered));
+  }
+
+  [[nodiscard]] bool may_be_gone_by(Time arrived) const {
+    return std::any_of(
+        history_.entries().begin(), history_.entries().end(), [&](const Entry& entry) {
+          const bool deletes = entry.action == Action::kDel || entry.action == Action::kVdel;
+          const bool gone =
+              deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
+          return (gone || entry.expires_after >= 0) && entry.called <= arrived.count();
+        });
+  }
+
+  // Told of what was written after its STOP?
+  void check_stopped(const Notification& told, const Entry& write) {
+    for (const Registration& stop : observation_.registrations) {
+      const bool over = stop.client == told.client && stop.stop &&
+                        (stop.outcome == Outcome::kOk || stop.outcome == Outcome::kMissing) &&
+                        stop.returned.count() < write.called;
+      if (!over) continue;
+      const std::vector<const Registration*> starts = starts_of(told.client);
+      const bool again = std::any_of(starts.begin(), starts.end(), [&](const Registration* start) {
+        return start->returned >= stop.called && start->called <= told.arrived;
+      });
+      if (again) continue;
+      object("NTF-STOP-1", text_of(told) + ", which was sent after its STOP had been answered",
+             {stop.number, write.number});
+    }
+  }
+
+  [[nodiscard]] const ClientLife* life_of(std::uint32_t client) const {
+    const auto found = lives_.find(client);
+    return found == lives_.end() ? nullptr : &found->second;
+  }
+
+  void check_repeats(std::uint32_t client) {
+    const ClientLife* life = life_of(client);
+    // Req: NTF-REPEAT-OPEN-2. What was sent again after a connection broke is not counted.
+    if (starts_of(client).size() != 1 || (life != nullptr && !life->breaks.empty())) return;
+    std::map<hlc::Timestamp, bool> seen;  // DUP
+    for (const Notification& told : observation_.told) {
+      const bool counts =
+          told.client == client && told.version && told.operation == codec::Operation::kSet;
+      if (!counts) continue;
+      const auto [at, first] = seen.try_emplace(*told.version, told.duplicate);
+      if (first || at->second || told.duplicate) continue;
+      std::vector<Index> numbers;
+      const Index writer = history_.writer_of(*told.version);
+      if (writer != kNone) numbers.push_back(history_.entries()[writer].number);
+      object("NTF-SEND-1", text_of(told) + " twice, without DUP", std::move(numbers));
+    }
+  }
+
+  // More often than there can have been any? Nobody can tell which is of which.
+  void check_deletions(std::uint32_t client) {
+    const ClientLife* life = life_of(client);
+    const bool once = starts_of(client).size() == 1 && (life == nullptr || life->breaks.empty());
+    if (!once || scope_.forgotten || scope_.restarted) return;
+    const auto told = static_cast<std::size_t>(std::count_if(
+        observation_.told.begin(), observation_.told.end(), [&](const Notification& one) {
+          return one.client == client && one.operation == codec::Operation::kDelete &&
+                 !one.duplicate;
+        }));
+    std::vector<Index> possible;
+    for (const Entry& entry : history_.entries()) {
+      const bool deletes = entry.action == Action::kDel || entry.action == Action::kVdel;
+      const bool gone =
+          deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
+      if (gone || entry.expires_after >= 0) possible.push_back(entry.number);
+    }
+    if (told <= possible.size()) return;
+    std::string what = "client " + std::to_string(client) + " was told of " + std::to_string(told) +
+                       " deletions, without DUP, where there can have been " +
+                       std::to_string(possible.size());
+    object("NTF-SEND-2", std::move(what), std::move(possible));
+  }
+
+  // When the client certainly was registered, and could have said so until now.
+  struct Certain {
+    Index number = kNone;  // of the KEYNOTIFY
+    std::int64_t from = 0;
+    std::int64_t until = 0;
+  };
+
+  [[nodiscard]] std::optional<Certain> certain_time(std::uint32_t client) const {
+    const ClientLife* life = life_of(client);
+    const std::vector<const Registration*> starts = starts_of(client);
+    const auto start = std::find_if(starts.begin(), starts.end(), [](const Registration* one) {
+      return one->outcome == Outcome::kOk;
+    });
+    if (life == nullptr || start == starts.end()) return std::nullopt;
+    Certain out{.number = (*start)->number,
+                .from = (*start)->returned.count(),
+                .until = life->last_heard.count()};
+    for (const ClientLife::Break& broken : life->breaks) {
+      if (broken.noticed < (*start)->called) continue;
+      out.until = std::min(out.until, broken.last_heard.count());
+    }
+    for (const Registration& stop : observation_.registrations) {
+      if (stop.client != client || !stop.stop || stop.returned < (*start)->called) continue;
+      out.until = std::min(out.until, stop.called.count());
+    }
+    return out;
+  }
+
+  void check_missing(std::uint32_t client) {
+    const std::optional<Certain> certain = certain_time(client);
+    if (!certain) return;
+    std::set<hlc::Timestamp> versions;
+    std::size_t deletions_told = 0;
+    for (const Notification& told : observation_.told) {
+      if (told.client != client) continue;
+      if (told.operation == codec::Operation::kDelete) {
+        ++deletions_told;
+      } else if (told.version) {
+        versions.insert(*told.version);
+      } else {
+        return;  // nobody can tell which SET that was
+      }
+    }
+    const std::int64_t late = std::chrono::nanoseconds(bounds_.notification_late).count();
+    std::vector<Index> deletions = {certain->number};
+    for (const Entry& entry : history_.entries()) {
+      if (entry.called < certain->from || entry.returned > certain->until - late) continue;
+      if (entry.client == client) continue;  // Req: NTF-SELF-1 is of the deployed service alone
+      if (entry.outcome == Outcome::kDeleted) deletions.push_back(entry.number);
+      // Req: NTF-SEND-OPEN-1: the same value again need not be told.
+      const bool told_for_certain = entry.action == Action::kSet && entry.outcome == Outcome::kOk &&
+                                    entry.version != kNone && writes_of_[entry.value] == 1;
+      if (!told_for_certain || versions.contains(history_.version(entry.version))) continue;
+      object(
+          "NTF-SEND-1",
+          "client " + std::to_string(client) + " was registered for the key and not told of a SET",
+          {certain->number, entry.number});
+    }
+    if (deletions.size() - 1 <= deletions_told) return;
+    std::string what = "client " + std::to_string(client) +
+                       " was registered for the key and told of " + std::to_string(deletions_told) +
+                       " of " + std::to_string(deletions.size() - 1) + " deletions";
+    object("NTF-SEND-2", std::move(what), std::move(deletions));
+  }
+
+  const KeyHistory& history_;
+  const Observation& observation_;
+  const std::map<std::uint32_t, ClientLife>& lives_;
+  Bounds bounds_;
+  NotificationScope scope_;
+  std::map<Index, std::size_t> writes_of_{};  // by value
+  std::optional<NotificationFlaw> flaw_{};
+};
+
+}  // namespace
+
+std::optional<NotificationFlaw> judge_notifications(
+    const KeyHistory& history, const Observation& observation,
+    const std::map<std::uint32_t, ClientLife>& lives, const Bounds& bounds,
+    const NotificationScope& scope) {
+  return NotificationJudge(history, observation, lives, bounds, scope).run();
+}
+
+}  // namespace fencepost::history

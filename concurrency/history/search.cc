@@ -1,0 +1,366 @@
+#include "concurrency/history/search.h"
+
+#include <algorithm>
+#include <array>
+
+namespace fencepost::history {
+namespace {
+
+struct Hash {
+  std::uint64_t low = 0;
+  std::uint64_t high = 0;
+
+  void mix(const Hash& other) {
+    low ^= other.low;
+    high ^= other.high;
+  }
+  friend bool operator==(const Hash&, const Hash&) = default;
+};
+
+std::uint64_t scrambled(std::uint64_t x) {
+  x += 0x9E3779B97F4A7C15ULL;
+  x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
+  x = (x ^ (x >> 27U)) * 0x94D049BB133111EBULL;
+  return x ^ (x >> 31U);
+}
+
+Hash hash_of_entry(Index at) {
+  return {scrambled(2 * std::uint64_t{at}), scrambled(2 * std::uint64_t{at} + 1)};
+}
+
+Hash hash_of(const State& state) {
+  const std::array<std::uint64_t, 6> parts = {
+      (std::uint64_t{state.present} << 32U) | state.value,
+      state.version,
+      state.floor,
+      state.token,
+      static_cast<std::uint64_t>(state.expires_from),
+      static_cast<std::uint64_t>(state.expires_by),
+  };
+  Hash out{0x243F6A8885A308D3ULL, 0x13198A2E03707344ULL};
+  for (const std::uint64_t part : parts) {
+    out.low = scrambled(out.low ^ part);
+    out.high = scrambled(out.high + part * 0xD6E8FEB86659FD93ULL);
+  }
+  return out;
+}
+
+// A set of hashes. 128 bits: that two configurations of a search share one is as good as
+// impossible.
+class Seen {
+ public:
+  // False when it was there.
+  bool add(Hash hash) {
+    if (hash == Hash{}) hash.low = 1;
+    if (2 * (used_ + 1) > slots_.size()) grow();
+    Hash& slot = find(hash);
+    if (slot == hash) return false;
+    slot = hash;
+    ++used_;
+    return true;
+  }
+
+ private:
+  Hash& find(const Hash& hash) {
+    const std::size_t mask = slots_.size() - 1;
+    std::size_t at = hash.low & mask;
+    while (slots_[at] != Hash{} && slots_[at] != hash) at = (at + 1) & mask;
+    return slots_[at];
+  }
+  void grow() {
+    std::vector<Hash> old(std::max<std::size_t>(64, 2 * slots_.size()));
+    old.swap(slots_);
+    for (const Hash& hash : old) {
+      if (hash != Hash{}) find(hash) = hash;
+    }
+  }
+
+  std::vector<Hash> slots_{};
+  std::size_t used_ = 0;
+};
+
+class Search {
+ public:
+  Search(const KeyHistory& history, const Bounds& bounds, const SearchLimits& limits)
+      : history_(history), model_(history, bounds), limits_(limits) {
+    sort_entries();
+    sort_exact();
+  }
+
+  SearchResult run() {
+    enter(State{}, std::numeric_limits<std::int64_t>::min());
+    while (!frames_.empty() && result_.decision == Decision::kUndecided) {
+      const bool too_many = moves_.size() >= limits_.moves;
+      if (too_many || result_.steps >= limits_.steps) return std::move(result_);
+      advance();
+    }
+    if (result_.decision == Decision::kUndecided) {
+      result_.decision = Decision::kNoOrder;
+      result_.stuck_at = stuck_at_;
+    }
+    return std::move(result_);
+  }
+
+ private:
+  struct Move {
+    Index entry;  // kNone: the key expires
+    State after;
+    std::int64_t not_before = std::numeric_limits<std::int64_t>::min();  // when it expires
+  };
+  static_assert(sizeof(Move) <= 80, "SearchLimits::moves says so");
+  struct Frame {
+    std::size_t first_move;
+    std::size_t next_move;
+    std::int64_t last_call;  // of what has had its turn, or the last time that the key expired
+    Index applied = kNone;   // by the move that has led to the next frame
+  };
+
+  // Lists by time of call: what was answered, and what was not.
+  void sort_entries() {
+    const auto& entries = history_.entries();
+    std::vector<Index> answered;
+    for (Index i = 0; i < entries.size(); ++i) {
+      const bool optional = entries[i].outcome == Outcome::kUnknown;
+      (optional ? optional_ : answered).push_back(i);
+      if (optional && entries[i].returned != kNever.count()) over_.push_back(i);
+    }
+    const auto earlier = [&](Index a, Index b) { return entries[a].called < entries[b].called; };
+    std::stable_sort(answered.begin(), answered.end(), earlier);
+    std::stable_sort(optional_.begin(), optional_.end(), earlier);
+    used_.assign(entries.size(), false);
+    next_.assign(entries.size() + 1, end_mark());
+    previous_.assign(entries.size() + 1, end_mark());
+    Index last = end_mark();
+    for (const Index entry : answered) {
+      next_[last] = entry;
+      previous_[entry] = last;
+      last = entry;
+    }
+    next_[last] = end_mark();
+    previous_[end_mark()] = last;
+    left_ = answered.size();
+  }
+
+  // What belongs to one version: its writer, then what has seen or deleted it. These have their
+  // turn in the order of versions.
+  void sort_exact() {
+    const auto& entries = history_.entries();
+    std::vector<std::pair<Index, Index>> exact;  // class, entry
+    for (Index i = 0; i < entries.size(); ++i) {
+      const Index rank = history_.rank(entries[i]);
+      if (rank == kNone || !history_.is_known(rank)) continue;
+      const bool writes = entries[i].writes_value() && entries[i].outcome != Outcome::kNotApplied;
+      exact.emplace_back(2 * rank + (writes ? 0 : 1), i);
+    }
+    std::sort(exact.begin(), exact.end());
+    place_.assign(entries.size(), kNone);
+    for (const auto& [turn, entry] : exact) {
+      place_[entry] = static_cast<Index>(exact_.size());
+      exact_.push_back(entry);
+    }
+  }
+
+  [[nodiscard]] Index end_mark() const { return static_cast<Index>(history_.entries().size()); }
+
+  // What belongs to a version that is over has missed its turn: no way leads on.
+  [[nodiscard]] bool dead(const State& state) {
+    while (first_exact_ < exact_.size() && used_[exact_[first_exact_]]) ++first_exact_;
+    if (first_exact_ == exact_.size()) return false;
+    const Entry& entry = history_.entries()[exact_[first_exact_]];
+    const Index rank = history_.rank(entry);
+    return rank < state.floor && rank != state.version;
+  }
+
+  void use(Index entry) {
+    used_[entry] = true;
+    hash_.mix(hash_of_entry(entry));
+    order_.push_back(entry);
+    if (history_.entries()[entry].outcome == Outcome::kUnknown) return;
+    next_[previous_[entry]] = next_[entry];
+    previous_[next_[entry]] = previous_[entry];
+    --left_;
+  }
+
+  void put_back(Index entry) {
+    used_[entry] = false;
+    hash_.mix(hash_of_entry(entry));
+    order_.pop_back();
+    if (place_[entry] != kNone) first_exact_ = std::min<std::size_t>(first_exact_, place_[entry]);
+    if (history_.entries()[entry].outcome == Outcome::kUnknown) return;
+    next_[previous_[entry]] = entry;
+    previous_[next_[entry]] = entry;
+    ++left_;
+  }
+
+  // After this, something that may have happened before cannot have happened any more.
+  [[nodiscard]] bool shuts_out(const Entry& entry) const {
+    return std::any_of(over_.begin(), over_.end(), [&](Index at) {
+      return !used_[at] && history_.entries()[at].returned < entry.called;
+    });
+  }
+
+  // A new configuration: what may come next.
+  void enter(const State& state, std::int64_t last_call) {
+    ++result_.steps;
+    const std::size_t first = moves_.size();
+    frames_.push_back({.first_move = first, .next_move = first, .last_call = last_call});
+    if (left_ == 0) {
+      result_.decision = Decision::kOrder;
+      result_.order = order_;
+      return;
+    }
+    if (dead(state)) return;
+    Hash here = hash_;
+    here.mix(hash_of(state));
+    // Where something can happen for a limited time only, it matters how late it is.
+    if (!over_.empty()) here.low = scrambled(here.low ^ static_cast<std::uint64_t>(last_call));
+    if (seen_.add(here)) collect_moves(state, last_call);
+  }
+
+  void collect_moves(const State& state, std::int64_t last_call) {
+    const auto& entries = history_.entries();
+    const std::size_t first = moves_.size();
+    std::int64_t earliest_return = kNever.count();
+    States after;
+    for (Index at = next_[end_mark()]; at != end_mark(); at = next_[at]) {
+      const Entry& entry = entries[at];
+      if (entry.called > earliest_return) break;
+      earliest_return = std::min(earliest_return, entry.returned);
+      after.clear();
+      model_.step(state, entry, after);
+      if (!entry.may_change() && after.size() == 1 && after[0] == state && !shuts_out(entry)) {
+        // Nothing is lost by letting it have its turn now: later it would change nothing, too.
+        moves_.resize(first);
+        moves_.push_back({at, state});
+        return;
+      }
+      for (const State& next : after) moves_.push_back({at, next});
+    }
+    stuck_at_ = std::max(stuck_at_, earliest_return);
+    for (const Index at : optional_) {
+      if (entries[at].called > earliest_return) break;
+      if (used_[at] || entries[at].returned < last_call) continue;
+      after.clear();
+      model_.step(state, entries[at], after);
+      for (const State& next : after) {
+        if (next != state) moves_.push_back({at, next});
+      }
+    }
+    if (state.can_expire() && earliest_return >= state.expires_from) {
+      after.clear();
+      Model::expire(state, after);
+      for (const State& next : after) moves_.push_back({kNone, next, state.expires_from});
+    }
+  }
+
+  void advance() {
+    Frame& frame = frames_.back();
+    if (frame.applied != kNone) {
+      put_back(frame.applied);
+      frame.applied = kNone;
+    }
+    if (frame.next_move == moves_.size()) {
+      moves_.resize(frame.first_move);
+      frames_.pop_back();
+      return;
+    }
+    const Move move = moves_[frame.next_move++];
+    std::int64_t last_call = std::max(frame.last_call, move.not_before);
+    if (move.entry != kNone) {
+      use(move.entry);
+      frame.applied = move.entry;
+      last_call = std::max(last_call, history_.entries()[move.entry].called);
+    }
+    enter(move.after, last_call);
+  }
+
+  const KeyHistory& history_;
+  Model model_;
+  SearchLimits limits_;
+  SearchResult result_{};
+  std::vector<Index> optional_{};
+  std::vector<Index> over_{};  // of these, what can happen for a limited time only
+  std::vector<Index> next_{};
+  std::vector<Index> previous_{};
+  std::vector<Index> exact_{};
+  std::vector<Index> place_{};
+  std::size_t first_exact_ = 0;
+  std::vector<bool> used_{};
+  std::size_t left_ = 0;
+  std::vector<Frame> frames_{};
+  std::vector<Move> moves_{};
+  std::vector<Index> order_{};
+  Hash hash_{};
+  Seen seen_{};
+  std::int64_t stuck_at_ = 0;
+};
+
+// Every state that the key may be in, as it goes through an order.
+class Replay {
+ public:
+  Replay(const KeyHistory& history, const Bounds& bounds) : model_(history, bounds) {
+    states_.push_back(State{});
+  }
+
+  // `latest`: no operation from here on returned before this.
+  bool step(const Entry& entry, std::int64_t latest) {
+    expire(latest);
+    next_.clear();
+    for (const State& state : states_) {
+      after_.clear();
+      model_.step(state, entry, after_);
+      for (const State& one : after_) add(next_, one);
+    }
+    states_.swap(next_);
+    return !states_.empty();
+  }
+
+ private:
+  static void add(std::vector<State>& states, const State& state) {
+    if (std::find(states.begin(), states.end(), state) == states.end()) states.push_back(state);
+  }
+
+  void expire(std::int64_t latest) {
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+      if (!states_[i].can_expire() || latest < states_[i].expires_from) continue;
+      after_.clear();
+      Model::expire(states_[i], after_);
+      for (const State& one : after_) add(states_, one);
+    }
+  }
+
+  Model model_;
+  std::vector<State> states_{};
+  std::vector<State> next_{};
+  States after_{};
+};
+
+}  // namespace
+
+SearchResult search(const KeyHistory& history, const Bounds& bounds, const SearchLimits& limits) {
+  return Search(history, bounds, limits).run();
+}
+
+bool replays(const KeyHistory& history, const Bounds& bounds, const std::vector<Index>& order) {
+  const auto& entries = history.entries();
+  std::vector<bool> there(entries.size(), false);
+  std::vector<std::int64_t> latest(order.size());
+  std::int64_t earliest_return = kNever.count();
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const Entry& entry = entries[order[i]];
+    earliest_return = std::min(earliest_return, entry.returned);
+    latest[i] = earliest_return;
+    if (there[order[i]] || entry.called > earliest_return) return false;
+    there[order[i]] = true;
+  }
+  for (Index i = 0; i < entries.size(); ++i) {
+    if (!there[i] && entries[i].outcome != Outcome::kUnknown) return false;
+  }
+  Replay replay(history, bounds);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (!replay.step(entries[order[i]], latest[i])) return false;
+  }
+  return true;
+}
+
+}  // namespace fencepost::history

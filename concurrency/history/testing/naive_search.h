@@ -1,0 +1,17 @@
+// A second opinion for tests and fuzz targets: tries every order of the operations of one key, by
+// rules that are written down here once more. Slow; shares nothing with the checker. Pure.
+#pragma once
+
+#include <vector>
+
+#include "concurrency/history/history.h"
+
+namespace fencepost::history {
+
+inline constexpr std::size_t kMostNaiveOperations = 24;
+
+// Is there an order in which a right store may have answered these operations so? All are of one
+// key, at most kMostNaiveOperations.
+[[nodiscard]] bool naive_has_order(const std::vector<Operation>& operations, const Bounds& bounds);
+
+}  // namespace fencepost::history

@@ -1,0 +1,67 @@
+// A stress run over real connections: few threads, however many clients. With a client library that
+// serves in place, requests are sent by the thread that reads replies; one more judges meanwhile.
+//
+//   auto run = run_load(endpoint, {.traffic = traffic, .duration = std::chrono::seconds{5}}, stop);
+//   if (run && run->judged.violations.empty()) print(run->progress.counts.replies);
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "concurrency/stress/history_writer.h"
+#include "concurrency/stress/referee.h"
+#include "concurrency/stress/traffic.h"
+#include "endpoint/endpoint.h"
+
+namespace fencepost::stress {
+
+struct LoadOptions {
+  TrafficOptions traffic{};
+  std::chrono::milliseconds duration{10'000};  // of asking; then what is under way is waited for
+  history::Bounds bounds{};
+  history::CheckLimits limits{};
+  bool stop_at_violation = true;
+  bool judge = true;                 // else nothing is checked: for measuring what checking costs
+  HistoryWriter* history = nullptr;  // where the history goes, too
+  bool keep_operations = false;      // in the result; they must fit into memory
+  std::int64_t wall_offset_ms = 0;   // of the store's clock: requests have its time
+  // How long the broker may take to acknowledge what it has answered. (MQTT 5, 4.3.2)
+  std::chrono::milliseconds acknowledged_within{10'000};
+};
+
+struct LoadProgress {
+  std::chrono::milliseconds elapsed{0};
+  TrafficCounts counts{};
+  std::size_t operations = 0;  // over, and with the judge
+  std::size_t decided = 0;     // of these
+  std::size_t violations = 0;
+  std::size_t clients = 0;  // connected
+};
+
+struct LoadResult {
+  LoadProgress progress{};
+  Judged judged{};
+  std::vector<DeliveryFinding> deliveries{};
+  DeliveryDoubts doubts{};
+  std::chrono::duration<double> judging{0};  // of processor time, of `asking`
+  std::chrono::duration<double> asking{0};   // from the first request to the last
+  std::string lost{};     // why the run ended early: nobody was connected any more
+  std::string trouble{};  // the history could not be written
+  bool interrupted = false;
+  std::size_t reconnected = 0;
+  std::vector<history::Operation> operations{};  // where they are kept: by number
+};
+
+// Connects all clients, and runs. The error: not all clients could be connected. `stop` ends it
+// early: what was asked until then is judged. Deletes its keys in the end, as far as it can.
+// `progress` is called now and then, from the caller's thread.
+[[nodiscard]] Result<LoadResult, endpoint::Error> run_load(
+    endpoint::Endpoint& endpoint, const LoadOptions& options, const std::atomic<bool>& stop,
+    const std::function<void(const LoadProgress&)>& progress = {});
+
+}  // namespace fencepost::stress

@@ -1,0 +1,233 @@
+#include "concurrency/stress/load.h"
+
+#include <atomic>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include <unistd.h>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "endpoint/broker_process.h"
+#include "endpoint/mqtt.h"
+#include "endpoint/test_driver.h"
+
+namespace fencepost::stress {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::IsEmpty;
+using testing::Not;
+
+class Broker {
+ public:
+  explicit Broker(const std::string& fault = "", std::chrono::milliseconds delay = 0ms) {
+    endpoint::BrokerOptions options;
+    options.fault = fault;
+    options.conditions.response_delay = delay;
+    auto started = endpoint::BrokerProcess::start(options);
+    EXPECT_TRUE(started) << started.error().text;
+    process = std::move(*started);
+    endpoint = endpoint::make_mqtt_endpoint({.url = "mqtt://127.0.0.1",
+                                             .host = "127.0.0.1",
+                                             .port = process->port(),
+                                             .driver = endpoint::test_driver()});
+  }
+
+  std::unique_ptr<endpoint::BrokerProcess> process;
+  std::unique_ptr<endpoint::Endpoint> endpoint;
+};
+
+LoadOptions options_of(std::string_view mix, std::uint32_t clients = 8) {
+  return {.traffic = {.script = {.mix = find_mix(mix),
+                                 .clients = clients,
+                                 .seed = 1,
+                                 .prefix = "fencepost/load-test/"},
+                      .client_prefix = "load-test-"},
+          .duration = 700ms};
+}
+
+const std::atomic<bool> kNeverStop{false};
+
+TEST(Load, FindsNothingWrongWithARightStore) {
+  Broker broker;
+  LoadOptions options = options_of("everything");
+  options.duration = 3s;  // as much as is asked for below, also where a build runs beside it
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_THAT(run->judged.violations, IsEmpty());
+  EXPECT_EQ(run->judged.unknown_keys, 0U);
+  EXPECT_EQ(run->judged.operations, run->progress.counts.requests);
+  EXPECT_GT(run->progress.counts.replies, 100U);
+  EXPECT_EQ(run->progress.counts.unknown(), 0U);
+  EXPECT_EQ(run->progress.counts.strays, 0U);
+  EXPECT_EQ(run->lost, "");
+}
+
+// What ends while the judge is at work belongs to keys that he may be about to close.
+TEST(Load, JudgesKeysOnlyWhenAllOfThemIsThere) {
+  Broker broker;
+  Mix mix = *find_mix("register");
+  mix.renew_after = 40;
+  LoadOptions options = options_of("register", 16);
+  options.traffic.script.mix = &mix;
+  options.duration = 3s;
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  for (const history::KeyVerdict& key : run->judged.violations) {
+    ADD_FAILURE() << key.key << ": " << key.verdict.text;
+  }
+  EXPECT_GT(run->judged.keys_ok, 0U);
+}
+
+// One that shows however few requests overlap: under ThreadSanitizer on a busy machine those are
+// few.
+TEST(Load, CatchesAFaultAndStops) {
+  Broker broker("H10");
+  LoadOptions options = options_of("register");
+  options.limits.settle_from = 200;  // a slow machine has few requests
+  options.duration = 100s;
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_THAT(run->judged.violations, Not(IsEmpty()));
+  EXPECT_LT(run->asking, 100s);
+}
+
+TEST(Load, AsksAtARate) {
+  Broker broker;
+  LoadOptions options = options_of("many-keys");
+  options.traffic.rate = 200;
+  options.duration = 1s;
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  // On a busy machine the run takes longer than it was asked to.
+  const auto seconds = std::chrono::duration<double>(run->asking).count();
+  EXPECT_LE(static_cast<double>(run->progress.counts.requests), 200 * seconds + 10);
+  EXPECT_GT(run->progress.counts.requests, 20U);
+}
+
+TEST(Load, WritesTheHistoryThatItJudges) {
+  Broker broker;
+  const std::string path = testing::TempDir() + "load_test_" + std::to_string(getpid()) + ".jsonl";
+  LoadOptions options = options_of("everything");
+  auto writer = HistoryWriter::open(path, options.bounds);
+  ASSERT_TRUE(writer);
+  options.history = writer->get();
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_EQ(run->trouble, "");
+  history::Checker checker;
+  history::HistoryReader reader([&](const history::Event& event) { checker.add(event); });
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) ASSERT_TRUE(reader.line(line)) << line;
+  reader.finish();
+  EXPECT_EQ(checker.added(), run->judged.operations);
+  std::size_t keys = 0;
+  for (const history::KeyVerdict& key : checker.finish()) {
+    EXPECT_EQ(key.verdict.answer, history::Answer::kOk) << key.key;
+    ++keys;
+  }
+  EXPECT_EQ(keys, run->judged.keys_ok);
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+}
+
+// All keys are deleted in the end, and observers are told of it. The history has no such deletion:
+// to whoever judges it, these would be deletions that nobody asked for.
+TEST(Load, WritesNothingOfItsCleaningUp) {
+  Broker broker;
+  const std::string path = testing::TempDir() + "load_clean_" + std::to_string(getpid()) + ".jsonl";
+  LoadOptions options = options_of("observers", 8);
+  Plan plan;
+  for (std::uint32_t client = 1; client < 8; ++client) {
+    plan.push_back({.client = client, .action = history::Action::kObserve, .key = "clean/k"});
+  }
+  plan.push_back({.client = 0, .action = history::Action::kSet, .key = "clean/k", .value = "v"});
+  options.traffic.script.prefix = "clean/";
+  options.traffic.plan = &plan;
+  auto writer = HistoryWriter::open(path, options.bounds);
+  ASSERT_TRUE(writer);
+  options.history = writer->get();
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  std::size_t sets = 0;
+  history::HistoryReader reader([&](const history::Event& event) {
+    if (const auto* operation = std::get_if<history::Operation>(&event)) {
+      sets += operation->action == history::Action::kSet ? 1U : 0U;
+    } else if (const auto* told = std::get_if<history::Notification>(&event)) {
+      EXPECT_EQ(told->operation, codec::Operation::kSet) << "of client " << told->client;
+    }
+  });
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) ASSERT_TRUE(reader.line(line)) << line;
+  reader.finish();
+  EXPECT_EQ(sets, 1U);
+  EXPECT_EQ(std::remove(path.c_str()), 0);
+}
+
+TEST(Load, ABrokerThatDiesEndsTheRunAndIsNoViolation) {
+  auto broker = std::make_unique<Broker>();
+  LoadOptions options = options_of("everything");
+  options.duration = 30s;
+  std::atomic<bool> killed{false};
+  const auto run =
+      run_load(*broker->endpoint, options, kNeverStop, [&](const LoadProgress& progress) {
+        if (progress.counts.replies > 50 && !killed.exchange(true)) broker->process.reset();
+      });
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_TRUE(killed);
+  EXPECT_NE(run->lost, "");
+  EXPECT_LT(run->asking, 20s);
+  EXPECT_THAT(run->judged.violations, IsEmpty());
+}
+
+TEST(Load, RepliesThatComeTooLateAreUnknownAndNoViolation) {
+  Broker broker("", 300ms);
+  LoadOptions options = options_of("compare-delete");
+  options.traffic.patience = 100ms;
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_GT(run->progress.counts.timed_out, 0U);
+  EXPECT_GT(run->progress.counts.strays, 0U);
+  EXPECT_THAT(run->judged.violations, IsEmpty());
+}
+
+TEST(Load, EndsWhenItIsTold) {
+  Broker broker;
+  LoadOptions options = options_of("hot-key");
+  options.duration = 30s;
+  std::atomic<bool> stop{false};
+  const auto run = run_load(*broker.endpoint, options, stop,
+                            [&](const LoadProgress& /*progress*/) { stop = true; });
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_TRUE(run->interrupted);
+  EXPECT_LT(run->asking, 20s);
+  EXPECT_EQ(run->judged.operations, run->progress.counts.requests);
+}
+
+TEST(Load, LeavesNoKeyBehind) {
+  Broker broker;
+  const LoadOptions options = options_of("everything");
+  const auto run = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  // The same keys again: what was left would be a violation, as keys begin absent.
+  const auto again = run_load(*broker.endpoint, options, kNeverStop);
+  ASSERT_TRUE(again) << again.error().text;
+  EXPECT_THAT(again->judged.violations, IsEmpty());
+}
+
+TEST(Load, SaysWhoCouldNotConnect) {
+  auto endpoint = endpoint::make_mqtt_endpoint({.url = "mqtt://127.0.0.1",
+                                                .host = "127.0.0.1",
+                                                .port = 1,
+                                                .driver = endpoint::test_driver()});
+  const auto run = run_load(*endpoint, options_of("register"), kNeverStop);
+  ASSERT_FALSE(run);
+  EXPECT_EQ(run.error().kind, endpoint::ErrorKind::kUnreachable);
+}
+
+}  // namespace
+}  // namespace fencepost::stress

@@ -1,0 +1,384 @@
+#include "concurrency/stress_phase.h"
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/text/text_wrap.h"
+#include "concurrency/histories/checked_history.h"
+#include "concurrency/stress/history_writer.h"
+#include "concurrency/stress/simulation.h"
+#include "suite/judge/mismatch.h"
+#include "suite/judge/oracle_response.h"
+#include "suite/run/time_limits.h"
+#include "suite/scenario/binding.h"
+#include "suite/scenario/yaml_reader.h"
+#include "suite/target/target.h"
+
+namespace fencepost::concurrency {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kShortStress{2'000};
+constexpr std::uint32_t kStressClients = 16;
+// In simulated time, which costs nothing but the processor's: of each second.
+constexpr std::uint64_t kSimulatedRequestsOfASecond = 10'000;
+// A certificate does not wait for what is hard to decide: such a key is unknown.
+constexpr history::CheckLimits kStressLimits{.search = {.steps = 200'000}, .settle_from = 2'000};
+// Keys and bytes that the workload of everything takes.
+constexpr std::size_t kKeysOfEverything = 5'000;
+constexpr std::uint32_t kBytesOfEverything = 8'192;
+// Whether the endpoint is still there is asked for so long.
+constexpr std::chrono::seconds kPatience{5};
+
+// One key does where many, or large values, have no room.
+const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
+  const bool few_keys =
+      offered.quota && !offered.has_isolated_broker && *offered.quota < kKeysOfEverything;
+  const bool small = offered.max_packet_size && *offered.max_packet_size < kBytesOfEverything;
+  return *stress::find_mix(few_keys || small ? "hot-key" : "everything");
+}
+
+// A message that takes long comes late: what a store may be late by on this path.
+milliseconds path_allowance(const StressPhase& phase) {
+  return 4 * std::chrono::ceil<milliseconds>(phase.round_trip_p99);
+}
+
+// The command that does the same, with what was in force, whoever said so.
+std::string command_of(const StressPhase& phase, const stress::Mix& mix, bool simulated) {
+  std::string out = phase.command;
+  const run::RunSettings& settings = phase.suite.settings;
+  if (settings.profile != codec::Profile::kAuto) {
+    out += fmt::format(" --profile {}", name(settings.profile));
+  }
+  if (!simulated) {
+    if (settings.clock_offset_ms != 0) {
+      out += fmt::format(" --clock-offset {}ms", settings.clock_offset_ms);
+    }
+    if (path_allowance(phase) > milliseconds{0}) {
+      out += fmt::format(" --on-the-way {}ms", path_allowance(phase).count());
+    }
+    if (settings.timeout_scale != 1.0) {
+      out += fmt::format(" --timeout-scale {}", settings.timeout_scale);
+    }
+  }
+  return out + fmt::format(" --workload {} --clients {} --seed {} --duration {}ms", mix.name,
+                           kStressClients, settings.seed, phase.duration.count());
+}
+
+void take_counts(const stress::TrafficCounts& counts, const stress::Judged& judged,
+                 run::StressResult& out) {
+  out.requests = counts.requests;
+  out.replies = counts.replies;
+  out.refused = counts.refused;
+  out.notifications = counts.notifications;
+  out.keys_ok = judged.keys_ok;
+  out.keys_unknown = judged.unknown_keys;
+}
+
+// The finding with these operations.
+run::StressFinding with_operations(run::StressFinding out,
+                                   std::vector<const history::Operation*> shown) {
+  std::stable_sort(shown.begin(), shown.end(),
+                   [](const auto* a, const auto* b) { return a->called < b->called; });
+  for (const history::Operation* operation : shown) {
+    const auto since_first = [&](history::Time time) {
+      return std::chrono::duration_cast<std::chrono::microseconds>(time - shown.front()->called);
+    };
+    run::StressOperation added{.client = operation->client,
+                               .called = since_first(operation->called),
+                               .request = histories::request_text(*operation),
+                               .reply = histories::reply_text(*operation)};
+    if (operation->returned != history::kNever) added.returned = since_first(operation->returned);
+    out.operations.push_back(std::move(added));
+  }
+  return out;
+}
+
+run::StressFinding finding_of(const history::KeyVerdict& key,
+                              const std::vector<history::Operation>& operations) {
+  std::vector<const history::Operation*> shown;
+  for (const history::Index number : key.verdict.operations) {
+    if (number < operations.size()) shown.push_back(&operations[number]);
+  }
+  return with_operations({.requirement = key.verdict.requirement,
+                          .key = escape(key.key, key.key.size()),
+                          .text = key.verdict.text},
+                         std::move(shown));
+}
+
+// A run that goes on finds the same again and again.
+void keep_first_of_each_rule(std::vector<run::StressFinding>& findings) {
+  std::set<std::string> seen;
+  std::erase_if(findings, [&](const run::StressFinding& each) {
+    return !seen.insert(each.requirement).second;
+  });
+}
+
+// Adds to why nothing is known.
+void doubt(run::StressResult& result, const std::string& why) {
+  result.undecided += (result.undecided.empty() ? "" : "; ") + why;
+}
+
+// What both kinds of runs have found.
+template <typename Run>
+void take_findings(const Run& run, run::StressResult& out) {
+  out.findings = findings_of(run.judged.violations, run.operations);
+  for (run::StressFinding& each : findings_of(run.deliveries)) {
+    out.findings.push_back(std::move(each));
+  }
+  keep_first_of_each_rule(out.findings);
+  if (const std::string doubts = describe(run.doubts); !doubts.empty()) {
+    out.undecided = "requests " + doubts;
+  }
+}
+
+// Null: nobody keeps the history.
+std::unique_ptr<stress::HistoryWriter> writer_for(const StressPhase& phase,
+                                                  const history::Bounds& bounds) {
+  if (!phase.keep) return nullptr;
+  auto out = stress::HistoryWriter::open("", bounds, phase.keep);
+  FENCEPOST_CHECK(out.has_value());  // there is no file that could not be written
+  return std::move(*out);
+}
+
+void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::atomic<bool>& stop,
+                   run::StressResult& out) {
+  const bool documented = phase.suite.settings.profile == codec::Profile::kDocumented;
+  const auto store = target::open_store(
+      phase.descriptor, documented ? codec::DialectId::kDocumented : codec::DialectId::kDeployed);
+  if (!store) {
+    out.trouble = store.error().text;
+    return;
+  }
+  history::Bounds bounds = stress::simulated_bounds();
+  bounds.expiry_late += phase.suite.settings.expiry_tolerance;
+  const auto writer = writer_for(phase, bounds);
+  const stress::SimulatedRun run =
+      stress::simulate(**store,
+                       {.mix = &mix,
+                        .seed = out.seed,
+                        .clients = out.clients,
+                        .requests = kSimulatedRequestsOfASecond *
+                                    static_cast<std::uint64_t>(phase.duration.count()) / 1'000,
+                        .duration = phase.duration,
+                        .stop_at_violation = phase.stop_at_violation,
+                        .limits = kStressLimits,
+                        .bounds = bounds,
+                        .check_reply = reply_check({.waived = phase.waived})},
+                       writer.get(), [&](const stress::SimulatedRun&) { return stop.load(); });
+  take_counts(run.counts, run.judged, out);
+  take_findings(run, out);
+  out.simulated = true;
+  out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run.duration);
+}
+
+void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoint& endpoint,
+              const std::atomic<bool>& stop, run::StressResult& out) {
+  stress::LoadOptions options = load_options(phase, mix);
+  const auto writer = writer_for(phase, options.bounds);
+  options.history = writer.get();
+  const auto run = run_load(endpoint, options, stop);
+  if (!run) {
+    out.trouble = "cannot connect: " + run.error().text;
+    return;
+  }
+  take_counts(run->progress.counts, run->judged, out);
+  take_findings(*run, out);
+  out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run->asking);
+  if (!run->lost.empty()) out.trouble = "all connections ended: " + run->lost;
+}
+
+}  // namespace
+
+Result<milliseconds, std::string> stress_duration(const std::string& option, bool all_cases,
+                                                  std::size_t shard) {
+  constexpr milliseconds kNone{0};
+  if (option == "none" || shard > 1) return kNone;
+  if (option.empty()) return all_cases ? kShortStress : kNone;
+  if (option == "short") return kShortStress;
+  const auto time = scenario::parse_duration(option);
+  if (time && *time > kNone) return *time;
+  return fail("--stress " + option + " must be none, short or a duration such as 10s");
+}
+
+stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& workload) {
+  const run::RunSettings& settings = phase.suite.settings;
+  stress::LoadOptions out;
+  out.traffic.script = {.mix = &workload,
+                        .clients = kStressClients,
+                        .seed = settings.seed,
+                        .prefix = settings.key_prefix + "/" + settings.run_id + "/stress/"};
+  out.traffic.client_prefix = "fencepost-stress-" + settings.run_id + "-";
+  out.traffic.patience = run::scaled(run::kReplyTimeout, settings.timeout_scale);
+  out.traffic.check_reply = reply_check({.waived = phase.waived});
+  out.acknowledged_within = std::chrono::duration_cast<milliseconds>(
+      run::scaled(run::kStandstill, settings.timeout_scale));
+  out.duration = phase.duration;
+  out.bounds.expiry_late =
+      std::max(out.bounds.expiry_late, settings.expiry_tolerance) + path_allowance(phase);
+  out.bounds.notification_late += path_allowance(phase);
+  out.limits = kStressLimits;
+  out.stop_at_violation = phase.stop_at_violation;
+  out.keep_operations = true;
+  out.wall_offset_ms = settings.clock_offset_ms;
+  return out;
+}
+
+decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis basis) {
+  return [basis = std::move(basis)](
+             const codec::Message& request,
+             const codec::Message& reply) -> std::optional<stress::ReplyProblem> {
+    judge::Exchange exchange(request, {}, 0);
+    exchange.reply.emplace(reply);
+    judge::Answered answered;
+    if (const auto wrong = judge::check_envelope(exchange, basis, answered)) {
+      return stress::ReplyProblem{wrong->requirement, wrong->because};
+    }
+    // Of a key that was written or read a version is due. Req: VER-SET-1, VER-GET-1
+    const bool owed =
+        (exchange.verb == codec::Verb::kSet && answered.reply.kind == codec::ReplyKind::kOk) ||
+        answered.reply.kind == codec::ReplyKind::kValue;
+    if (!owed || answered.has_version || !exchange.verb) return std::nullopt;
+    const std::string_view rule = judge::rule_of({.kind = judge::Mismatch::kVersionMissing,
+                                                  .verb = *exchange.verb,
+                                                  .reply = answered.reply.kind});
+    if (rule.empty() || !basis.binds(rule)) return std::nullopt;
+    return stress::ReplyProblem{std::string(rule), "the response has no version"};
+  };
+}
+
+std::vector<run::StressFinding> findings_of(
+    const std::vector<stress::DeliveryFinding>& deliveries) {
+  std::vector<run::StressFinding> out;
+  for (const stress::DeliveryFinding& each : deliveries) {
+    std::vector<const history::Operation*> shown;
+    if (each.operation) shown.push_back(&*each.operation);
+    out.push_back(with_operations(
+        {.requirement = each.requirement,
+         .key = each.operation ? escape(each.operation->key, each.operation->key.size()) : "",
+         .text = describe(each)},
+        std::move(shown)));
+  }
+  return out;
+}
+
+std::vector<run::StressFinding> findings_of(const std::vector<history::KeyVerdict>& violations,
+                                            const std::vector<history::Operation>& operations) {
+  std::vector<run::StressFinding> out;
+  for (const history::KeyVerdict& key : violations) out.push_back(finding_of(key, operations));
+  return out;
+}
+
+run::StressResult run_stress_phase(const StressPhase& phase, endpoint::Endpoint& endpoint,
+                                   const std::atomic<bool>& stop) {
+  const stress::Mix& mix =
+      workload_for(phase.suite.offered ? *phase.suite.offered : endpoint.capabilities());
+  const bool simulated = !endpoint.capabilities().transport;
+  run::StressResult out{.workload = std::string(mix.name),
+                        .clients = kStressClients,
+                        .seed = phase.suite.settings.seed,
+                        .command = command_of(phase, mix, simulated)};
+  if (simulated) {
+    run_simulated(phase, mix, stop, out);
+  } else {
+    run_live(phase, mix, endpoint, stop, out);
+  }
+  if (out.requests == 0 && out.trouble.empty()) out.trouble = "the run was ended";
+  return out;
+}
+
+run::StressResult judged_again(const histories::CheckedHistory& checked, run::StressResult then) {
+  run::StressResult out = std::move(then);
+  const std::vector<run::StressFinding> found_then = std::exchange(out.findings, {});
+  out.requests = checked.operations;
+  out.replies = checked.operations - checked.without_reply;
+  out.refused = checked.refused;
+  out.notifications = checked.notifications;
+  out.keys_ok = checked.count(history::Answer::kOk);
+  out.keys_unknown = checked.count(history::Answer::kUnknown);
+  std::vector<history::KeyVerdict> violations;
+  std::copy_if(checked.keys.begin(), checked.keys.end(), std::back_inserter(violations),
+               [](const history::KeyVerdict& each) {
+                 return each.verdict.answer == history::Answer::kViolation;
+               });
+  for (const history::Verdict& each : checked.whole) {
+    if (each.answer == history::Answer::kViolation) {
+      violations.push_back({.key = {}, .verdict = each});
+    } else {
+      doubt(out, each.text);
+    }
+  }
+  std::vector<history::Operation> shown;
+  for (const auto& [number, operation] : checked.shown) {
+    shown.resize(number + 1);
+    shown[number] = operation;
+  }
+  out.findings = findings_of(violations, shown);
+  keep_first_of_each_rule(out.findings);
+  const auto is_in = [](const std::vector<run::StressFinding>& all, const run::StressFinding& one) {
+    return std::any_of(all.begin(), all.end(), [&](const run::StressFinding& each) {
+      return each.requirement == one.requirement;
+    });
+  };
+  // The run has stopped at its first, which comes first. The others stay: what a file says was
+  // found takes nothing away from what it shows.
+  std::stable_partition(out.findings.begin(), out.findings.end(),
+                        [&](const run::StressFinding& each) { return is_in(found_then, each); });
+  for (const run::StressFinding& each : found_then) {
+    if (!is_in(out.findings, each)) {
+      doubt(out, fmt::format("the run has found {}: {}; its history does not show that",
+                             each.requirement, each.text));
+    }
+  }
+  // Nor does it show whether a reply was owed. Simulated clients lose messages on purpose.
+  // Req: ENV-RESPONSE-1
+  if (!out.simulated && found_then.empty() && checked.without_reply > 0) {
+    doubt(out, fmt::format("{} without a reply: its history does not show whether one was owed",
+                           text::counted(checked.without_reply, "request")));
+  }
+  return out;
+}
+
+void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
+                   const run::SuiteResult& result) {
+  std::set<std::string_view> known;
+  for (const run::CaseResult& each : result.cases) {
+    if (each.verdict != run::Verdict::kExpectedFailure) continue;
+    known.insert(each.failure.requirement);
+    known.insert(each.failure.suspects.begin(), each.failure.suspects.end());
+  }
+  for (run::StressFinding& found : stress.findings) {
+    const scenario::Requirement* rule = catalogue.find(found.requirement);
+    if (rule == nullptr) continue;
+    const bool owed = rule->level == scenario::Level::kMust ||
+                      (strict && rule->level == scenario::Level::kShould);
+    found.fails = owed && !rule->open && binds(*rule, result.basis);
+    if (found.fails && known.contains(found.requirement)) {
+      found.fails = false;
+      found.text += " (a warning: the baseline knows failures by this rule)";
+    }
+  }
+}
+
+std::string end_stress_phase(endpoint::Endpoint& endpoint, bool interrupted,
+                             run::SuiteResult& result) {
+  if (interrupted) {
+    result.interrupted = true;
+    return "interrupted";
+  }
+  if (!result.stress || result.stress->trouble.empty() || result.stress->requests == 0) return {};
+  const auto there = endpoint.check_reachable(kPatience);
+  if (there) return {};
+  result.endpoint_lost = true;
+  result.lost_message = there.error().text;
+  return "the endpoint was lost when clients asked at once: " + result.lost_message;
+}
+
+}  // namespace fencepost::concurrency

@@ -1,0 +1,388 @@
+#include "report/github.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/text/printable.h"
+#include "report/findings.h"
+#include "report/requirement_states.h"
+#include "report/stress_section.h"
+
+namespace fencepost::report {
+namespace {
+
+constexpr std::size_t kMaxAnnotationBytes = 4'000;
+constexpr std::size_t kMaxCellBytes = 600;
+constexpr std::size_t kMaxGithubIds = 20;  // of the other cases of a difference
+
+// ---- commands ----
+
+std::string escape_data(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    if (c == '%') {
+      out += "%25";
+    } else if (c == '\r') {
+      out += "%0D";
+    } else if (c == '\n') {
+      out += "%0A";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string escape_property(std::string_view text) {
+  std::string out;
+  for (const char c : escape_data(text)) {
+    if (c == ':') {
+      out += "%3A";
+    } else if (c == ',') {
+      out += "%2C";
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+struct Annotation {
+  bool error = true;
+  int rank = 0;  // the lower, the worse
+  scenario::Position position{};
+  std::string title{};
+  std::string message{};
+};
+
+std::string to_line(const Annotation& annotation) {
+  std::string properties;
+  if (!annotation.position.file.empty()) {
+    properties +=
+        fmt::format("file={},line={},", escape_property(text::printable(annotation.position.file)),
+                    std::max(annotation.position.line, 1));
+  }
+  properties += "title=" + escape_property(text::one_line(annotation.title));
+  return fmt::format(
+      "::{} {}::{}\n", annotation.error ? "error" : "warning", properties,
+      escape_data(text::shortened(text::printable(annotation.message), kMaxAnnotationBytes)));
+}
+
+// The runner knows files by their place in the repository.
+scenario::Position in_workspace(scenario::Position position, const std::string& workspace) {
+  if (!workspace.empty() && position.file.starts_with(workspace + "/")) {
+    position.file.erase(0, workspace.size() + 1);
+  }
+  return position;
+}
+
+Annotation annotation_of(const Finding& finding, const scenario::Catalogue& catalogue,
+                         const ReportContext& context) {
+  const run::CaseResult& result = *finding.result;
+  Annotation out;
+  out.error = finding.kind == FindingKind::kFailure || finding.kind == FindingKind::kUnexpectedPass;
+  out.rank = 1 + static_cast<int>(finding.level);
+  if (finding.kind == FindingKind::kInconclusive) out.rank += 3;
+  out.position =
+      result.failure.position.line > 0 ? result.failure.position : result.test_case->position;
+  out.title = fmt::format("{} {}: {}", rfc2119_keyword(finding.level), finding.rule_id,
+                          result.test_case->id);
+  out.message = headline(finding) + "\n" + evidence(result, finding.rule_id, catalogue, context);
+  if (finding.difference && finding.difference->cases.size() > 1) {
+    out.title += fmt::format(" and {} more", finding.difference->cases.size() - 1);
+    out.message += "also: " + others_of(*finding.difference, kMaxGithubIds) + "\n";
+  }
+  return out;
+}
+
+std::vector<Annotation> all_annotations(const run::SuiteResult& result,
+                                        const scenario::Catalogue& catalogue,
+                                        const ReportContext& context) {
+  std::vector<Annotation> out;
+  if (!context.stopped_because.empty()) {
+    out.push_back(
+        {.title = "the run did not end as it should",
+         .message = fmt::format("{}\n{} of {} cases were not run", context.stopped_because,
+                                result.summary.not_run, result.cases.size())});
+  }
+  for (const std::string& complaint : result.baseline_complaints) {
+    out.push_back({.title = "baseline", .message = complaint});
+  }
+  if (result.stress) {
+    for (const run::StressFinding& found : result.stress->findings) {
+      out.push_back({.error = found.fails,
+                     .rank = 1,
+                     .title = found.requirement + ": clients at once",
+                     .message = stress_evidence(*result.stress, found, catalogue)});
+    }
+  }
+  for (const Finding& finding : findings(result, catalogue, context.strict)) {
+    if (finding.kind == FindingKind::kExpectedFailure) continue;
+    out.push_back(annotation_of(finding, catalogue, context));
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const Annotation& a, const Annotation& b) { return a.rank < b.rank; });
+  return out;
+}
+
+std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
+  std::vector<const Annotation*> wanted;
+  for (const Annotation& annotation : all) {
+    if (annotation.error == error) wanted.push_back(&annotation);
+  }
+  const bool cut = wanted.size() > kMaxAnnotationsPerLevel;
+  const std::size_t shown = cut ? kMaxAnnotationsPerLevel - 1 : wanted.size();
+  std::string out;
+  for (std::size_t i = 0; i < shown; ++i) out += to_line(*wanted[i]);
+  if (cut) {
+    out += to_line(
+        {.error = error,
+         .title = "and more",
+         .message = fmt::format("{} more, see the summary of this step", wanted.size() - shown)});
+  }
+  return out;
+}
+
+// ---- the summary ----
+
+// Any text in a cell of a table. Whatever could be markdown, HTML, a link or a mention is a
+// character reference, which is never anything but a character.
+std::string cell(std::string_view text) {
+  std::string out;
+  for (const char c : text::shortened(text::one_line(text), kMaxCellBytes)) {
+    const auto byte = static_cast<unsigned char>(c);
+    const bool plain = byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+                       (c >= 'A' && c <= 'Z') || c == ' ' || c == ',' || c == '/' || c == '-';
+    out += plain ? std::string(1, c) : fmt::format("&#{};", byte);
+  }
+  return out.empty() ? " " : out;
+}
+
+std::string code(std::string_view text) {
+  return text.empty() ? " " : "<code>" + cell(text) + "</code>";
+}
+
+std::string_view headline(run::ExitCode exit) {
+  switch (exit) {
+    case run::ExitCode::kConformant:
+      return "✅ conformant";
+    case run::ExitCode::kFailed:
+      return "❌ NOT conformant";
+    case run::ExitCode::kInconclusive:
+      return "❔ no failure, but not everything could be decided";
+    case run::ExitCode::kUnreachable:
+      return "⚠️ no verdict: the endpoint was not reached, or lost";
+    case run::ExitCode::kNothingSelected:
+      return "⚠️ no verdict: no case was run";
+    case run::ExitCode::kInterrupted:
+      return "⚠️ no verdict: interrupted";
+    case run::ExitCode::kUsage:
+    case run::ExitCode::kInternal:
+      break;
+  }
+  return "⚠️ no verdict";
+}
+
+std::string summary_head(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                         const ReportContext& context) {
+  const run::Summary& summary = result.summary;
+  const std::string part = part_text(result, context);
+  const bool certifies = exit_code(result) != run::ExitCode::kConformant || part.empty();
+  std::string out = fmt::format(
+      "## State store conformance: {}\n\n",
+      certifies ? headline(exit_code(result)) : "no failure in a part, which certifies nothing");
+  if (!part.empty()) out += part + ".\n\n";
+  out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
+                     code(context.endpoint), name(context.profile), observed_dialect(result),
+                     suite_version(), context.seed);
+  out += cell(basis_text(result, catalogue, context)) + ".\n\n";
+  const std::string states = requirements_text(
+      requirement_states(result, differences(result, catalogue, context.strict), catalogue));
+  if (!states.empty()) out += cell(states) + ".\n\n";
+  if (result.stress) out += cell(stress_text(*result.stress)) + ".\n\n";
+  out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
+  if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
+  out +=
+      "| cases | passed | failed | warnings | inconclusive | expected failures | skipped | not run "
+      "|\n|--:|--:|--:|--:|--:|--:|--:|--:|\n";
+  out += fmt::format("| {} | {} | {} | {} | {} | {} | {} | {} |\n", result.cases.size(),
+                     summary.passed, summary.failed, summary.warnings, summary.inconclusive,
+                     summary.expected_failures, summary.skipped, summary.not_run);
+  return out;
+}
+
+std::string row_of(const Finding& finding) {
+  const run::CaseResult& result = *finding.result;
+  const scenario::Position& at =
+      result.failure.position.line > 0 ? result.failure.position : result.test_case->position;
+  std::string what = cell(headline(finding));
+  if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
+  std::string cases = code(result.test_case->id);
+  if (finding.difference && finding.difference->cases.size() > 1) {
+    cases += "<br>" + cell(others_of(*finding.difference, kMaxGithubIds));
+  }
+  return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", cases, rfc2119_keyword(finding.level),
+                     cell(finding.rule_id), what, code(result.failure.expected),
+                     code(result.failure.actual), cell(fmt::format("{}:{}", at.file, at.line)));
+}
+
+struct SummaryPart {
+  const char* title;
+  std::string header;
+  std::vector<std::string> rows;
+  std::string explained{};  // how many failures the rows explain; empty where a row is a case
+};
+
+std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
+                                       const scenario::Catalogue& catalogue, bool strict) {
+  constexpr std::array kTitles = {
+      std::pair{FindingKind::kFailure, "Failed"},
+      std::pair{FindingKind::kUnexpectedPass, "Passed, though the baseline says that they fail"},
+      std::pair{FindingKind::kWarning, "Warnings"},
+      std::pair{FindingKind::kInconclusive, "Inconclusive"},
+      std::pair{FindingKind::kExpectedFailure, "Expected failures"}};
+  std::vector<SummaryPart> out;
+  if (!result.baseline_complaints.empty()) {
+    SummaryPart section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
+    for (const std::string& complaint : result.baseline_complaints) {
+      section.rows.push_back("| " + cell(complaint) + " |\n");
+    }
+    out.push_back(std::move(section));
+  }
+  if (result.stress && !result.stress->findings.empty()) {
+    SummaryPart section{"Clients at once", "| rule | what | requests |\n|---|---|---|\n", {}};
+    for (const run::StressFinding& found : result.stress->findings) {
+      std::string requests;
+      for (const std::string& each : stress_lines(found)) requests += code(each) + "<br>";
+      section.rows.push_back(
+          fmt::format("| {} | {} | {} |\n", cell(found.requirement), cell(found.text), requests));
+    }
+    out.push_back(std::move(section));
+  }
+  const std::vector<Finding> all = findings(result, catalogue, strict);
+  for (const auto& [kind, title] : kTitles) {
+    SummaryPart section{
+        title, "| case | rule | what | expected | seen | where |\n|---|---|---|---|---|---|\n", {}};
+    std::size_t cases = 0;
+    for (const Finding& finding : all) {
+      if (finding.kind != kind) continue;
+      section.rows.push_back(row_of(finding));
+      cases += finding.difference ? finding.difference->failing().size() : 1;
+    }
+    if (section.rows.empty()) continue;
+    if (cases > section.rows.size()) {
+      section.explained = fmt::format(" of {} cases", cases);
+    }
+    out.push_back(std::move(section));
+  }
+  return out;
+}
+
+// ---- files ----
+
+Result<void, std::string> append(const std::string& path, const std::string& text) {
+  if (path.empty() || text.empty()) return {};
+  std::ofstream stream(path, std::ios::binary | std::ios::app);
+  stream << text;
+  stream.close();
+  if (stream) return {};
+  return fail(fmt::format("cannot write to {}, which GitHub Actions named: {}", path,
+                          std::strerror(errno)));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
+}
+
+std::size_t size_of(const std::string& path) {
+  std::error_code failed;
+  const auto size = std::filesystem::file_size(path, failed);
+  return failed ? 0 : static_cast<std::size_t>(size);
+}
+
+}  // namespace
+
+std::optional<std::string> variable_of_this_process(const std::string& name) {
+  const char* value = std::getenv(name.c_str());  // NOLINT(concurrency-mt-unsafe): nobody writes it
+  return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+}
+
+Github::Github(bool wanted, const Variables& variables) {
+  on_ = wanted && variables("GITHUB_ACTIONS") == "true";
+  if (!on_) return;
+  workspace_ = variables("GITHUB_WORKSPACE").value_or("");
+  summary_file_ = variables("GITHUB_STEP_SUMMARY").value_or("");
+  output_file_ = variables("GITHUB_OUTPUT").value_or("");
+}
+
+std::string Github::pause_commands(const std::string& token) const {
+  return on_ ? "::stop-commands::" + token + "\n" : "";
+}
+
+std::string Github::resume_commands(const std::string& token) const {
+  return on_ ? "::" + token + "::\n" : "";
+}
+
+std::string Github::annotations(const run::SuiteResult& result,
+                                const scenario::Catalogue& catalogue,
+                                const ReportContext& context) const {
+  if (!on_) return {};
+  std::vector<Annotation> all = all_annotations(result, catalogue, context);
+  for (Annotation& annotation : all) {
+    annotation.position = in_workspace(annotation.position, workspace_);
+  }
+  return lines_of_kind(all, true) + lines_of_kind(all, false);
+}
+
+Result<void, std::string> Github::write_files(const run::SuiteResult& result,
+                                              const scenario::Catalogue& catalogue,
+                                              const ReportContext& context) const {
+  if (!on_) return {};
+  const std::size_t taken = std::min(size_of(summary_file_), kMaxSummaryBytes);
+  const auto summary =
+      append(summary_file_, github_summary(result, catalogue, context, kMaxSummaryBytes - taken));
+  const auto outputs = append(output_file_, github_outputs(result));
+  return summary ? outputs : summary;
+}
+
+std::string github_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                           const ReportContext& context, std::size_t most_bytes) {
+  constexpr std::size_t kRoomForNote = 200;
+  std::string out = summary_head(result, catalogue, context);
+  if (out.size() + kRoomForNote > most_bytes) return {};
+  const std::size_t most = most_bytes - kRoomForNote;
+  std::size_t left_out = 0;
+  for (const SummaryPart& section : summary_parts(result, catalogue, context.strict)) {
+    std::string part = fmt::format("\n### {} ({}{})\n\n{}", section.title, section.rows.size(),
+                                   section.explained, section.header);
+    std::size_t taken = 0;
+    while (taken < section.rows.size() &&
+           out.size() + part.size() + section.rows[taken].size() <= most) {
+      part += section.rows[taken++];
+    }
+    if (taken > 0) out += part;
+    left_out += section.rows.size() - taken;
+  }
+  if (left_out > 0) {
+    out += fmt::format("\n{} more did not fit here: see the reports of the run.\n", left_out);
+  }
+  return out;
+}
+
+std::string github_outputs(const run::SuiteResult& result) {
+  const run::ExitCode exit = exit_code(result);
+  const run::Summary& summary = result.summary;
+  return fmt::format(
+      "verdict={}\nexit_code={}\ncases={}\npassed={}\nfailed={}\nwarnings={}\nskipped={}\n"
+      "inconclusive={}\nexpected_failures={}\nnot_run={}\n",
+      name(exit), static_cast<int>(exit), result.cases.size(), summary.passed, summary.failed,
+      summary.warnings, summary.skipped, summary.inconclusive, summary.expected_failures,
+      summary.not_run);
+}
+
+}  // namespace fencepost::report

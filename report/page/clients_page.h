@@ -1,0 +1,14 @@
+// The sources of the page of judged clients, built into the program: clients_page/ as it is in the
+// repository, and the parts of report_page/ that it shares.
+#pragma once
+
+#include <vector>
+
+#include "suite/scenario/scenario_loader.h"
+
+namespace fencepost::page {
+
+// Generated when the program is built.
+[[nodiscard]] const std::vector<scenario::SourceFile>& clients_page_files();
+
+}  // namespace fencepost::page

@@ -1,0 +1,209 @@
+#include "report/requirement_states.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+namespace fencepost::report {
+namespace {
+
+constexpr std::array kStateNames = {
+    std::pair{RequirementState::kBroken, "broken"},
+    std::pair{RequirementState::kOutside, "outside"},
+    std::pair{RequirementState::kWarning, "warning"},
+    std::pair{RequirementState::kExpectedFailure, "expected-failure"},
+    std::pair{RequirementState::kInconclusive, "inconclusive"},
+    std::pair{RequirementState::kOpen, "open"},
+    std::pair{RequirementState::kNotRun, "not-run"},
+    std::pair{RequirementState::kSkipped, "skipped"},
+    std::pair{RequirementState::kPassed, "passed"},
+    std::pair{RequirementState::kNotShown, "not-shown"},
+};
+
+// In the console, after a number.
+std::string_view state_words(RequirementState state) {
+  switch (state) {
+    case RequirementState::kOutside:
+      return "answered outside the allowed ways";
+    case RequirementState::kWarning:
+      return "with warnings";
+    case RequirementState::kExpectedFailure:
+      return "broken as the baseline says";
+    case RequirementState::kNotRun:
+      return "not run";
+    case RequirementState::kNotShown:
+      return "not shown";
+    case RequirementState::kBroken:
+    case RequirementState::kInconclusive:
+    case RequirementState::kOpen:
+    case RequirementState::kSkipped:
+    case RequirementState::kPassed:
+      break;
+  }
+  return name(state);
+}
+
+// What became of the cases that are about one requirement.
+struct CitingCases {
+  std::size_t all = 0;
+  std::size_t passed = 0;
+  std::size_t failed = 0;  // warnings and expected failures too
+  std::size_t skipped = 0;
+  std::size_t unfinished = 0;
+  std::size_t blamed_undecided = 0;
+};
+
+void add(CitingCases& cases, const run::CaseResult& entry) {
+  ++cases.all;
+  switch (entry.verdict) {
+    case run::Verdict::kPassed:
+      ++cases.passed;
+      break;
+    case run::Verdict::kFailed:
+    case run::Verdict::kExpectedFailure:
+      ++(entry.unexpected_pass ? cases.passed : cases.failed);
+      break;
+    case run::Verdict::kSkipped:
+      ++cases.skipped;
+      break;
+    case run::Verdict::kLost:
+    case run::Verdict::kNotRun:
+      ++cases.unfinished;
+      break;
+    case run::Verdict::kInconclusive:
+      break;
+  }
+}
+
+std::string cases_text(std::size_t count) {
+  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
+}
+
+std::optional<RequirementState> state_of(const Difference& found) {
+  switch (found.kind) {
+    case FindingKind::kFailure:
+      return found.is_open() ? RequirementState::kOutside : RequirementState::kBroken;
+    case FindingKind::kWarning:
+      return found.is_open() ? RequirementState::kOutside : RequirementState::kWarning;
+    case FindingKind::kExpectedFailure:
+      return RequirementState::kExpectedFailure;
+    case FindingKind::kUnexpectedPass:
+    case FindingKind::kInconclusive:
+      break;
+  }
+  return std::nullopt;
+}
+
+// What clients that asked at once have shown, whatever the cases say.
+void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                std::map<std::string, RequirementFinding>& charged) {
+  if (!result.stress) return;
+  for (const run::StressFinding& found : result.stress->findings) {
+    const scenario::Requirement* rule = catalogue.find(found.requirement);
+    const bool open = rule != nullptr && rule->open;
+    const RequirementState state = open          ? RequirementState::kOutside
+                                   : found.fails ? RequirementState::kBroken
+                                                 : RequirementState::kWarning;
+    const RequirementFinding finding{found.requirement, state, "clients that asked at once"};
+    const auto [known, added] = charged.emplace(found.requirement, finding);
+    if (added) continue;
+    known->second.note += "; " + finding.note;
+    known->second.state = std::min(known->second.state, state);
+  }
+}
+
+// Of one that no difference is charged to.
+RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases& cases) {
+  using enum RequirementState;
+  const std::string all = cases_text(cases.all);
+  if (cases.blamed_undecided > 0) {
+    return {rule.id, kInconclusive,
+            fmt::format("undecided by {} of {}", cases.blamed_undecided, all)};
+  }
+  if (rule.open) return {rule.id, kOpen};
+  if (cases.unfinished > 0) {
+    return {rule.id, kNotRun, fmt::format("{} of {} not finished", cases.unfinished, all)};
+  }
+  if (cases.skipped == cases.all) return {rule.id, kSkipped, all};
+  std::string note = cases.passed < cases.all ? fmt::format("{} of {}", cases.passed, all) : all;
+  if (cases.failed > 0) {
+    note += fmt::format("; {} failed because of something else", cases.failed);
+  }
+  if (cases.skipped > 0) note += fmt::format("; {} skipped", cases.skipped);
+  if (cases.passed > 0) return {rule.id, kPassed, note};
+  return {rule.id, cases.failed > 0 ? kNotShown : kInconclusive, note};
+}
+
+}  // namespace
+
+std::string_view name(RequirementState state) {
+  const auto found = std::find_if(kStateNames.begin(), kStateNames.end(),
+                                  [&](const auto& each) { return each.first == state; });
+  return found->second;
+}
+
+std::vector<RequirementFinding> requirement_states(const run::SuiteResult& result,
+                                                   const std::vector<Difference>& all,
+                                                   const scenario::Catalogue& catalogue) {
+  std::map<std::string, CitingCases> citing;
+  for (const run::CaseResult& entry : result.cases) {
+    for (const std::string& id : entry.test_case->requirements) add(citing[id], entry);
+    // A case may blame a rule that it is not about by itself.
+    if (entry.verdict == run::Verdict::kInconclusive && !entry.failure.requirement.empty()) {
+      ++citing[entry.failure.requirement].blamed_undecided;
+    }
+  }
+  std::map<std::string, RequirementFinding> charged;
+  for (const Difference& found : all) {
+    const auto state = state_of(found);
+    if (!state) continue;
+    RequirementFinding finding{found.rule_id, *state,
+                               fmt::format("{}: {}", found.name, cases_text(found.cases.size()))};
+    const auto [known, added] = charged.emplace(found.rule_id, finding);
+    if (!added) known->second.note += fmt::format("; {}", finding.note);
+    if (finding.state < known->second.state) known->second.state = finding.state;
+  }
+  add_stress(result, catalogue, charged);
+  std::vector<RequirementFinding> out;
+  for (const scenario::Requirement& rule : catalogue.all()) {
+    if (const auto broken = charged.find(rule.id); broken != charged.end()) {
+      out.push_back(broken->second);
+    } else if (const auto cited = citing.find(rule.id); cited != citing.end()) {
+      out.push_back(unbroken(rule, cited->second));
+    }
+  }
+  return out;
+}
+
+MustScore must_score(const std::vector<RequirementFinding>& states,
+                     const scenario::Catalogue& catalogue) {
+  MustScore out;
+  for (const RequirementFinding& each : states) {
+    const scenario::Requirement* rule = catalogue.find(each.id);
+    if (rule == nullptr || rule->level != scenario::Level::kMust || !rule->untestable.empty())
+      continue;
+    ++out.all;
+    if (each.state == RequirementState::kPassed) ++out.kept;
+  }
+  return out;
+}
+
+std::string requirements_text(const std::vector<RequirementFinding>& states) {
+  std::map<RequirementState, std::size_t> counts;
+  for (const RequirementFinding& each : states) ++counts[each.state];
+  std::string out;
+  const auto add_count = [&](RequirementState state) {
+    if (!counts.contains(state)) return;
+    out += fmt::format("{}{} {}", out.empty() ? "requirements: " : ", ", counts[state],
+                       state_words(state));
+    counts.erase(state);
+  };
+  add_count(RequirementState::kPassed);
+  for (const auto& [state, word] : kStateNames) add_count(state);
+  return out;
+}
+
+}  // namespace fencepost::report

@@ -1,0 +1,288 @@
+#include "report/side_by_side.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/json_reader.h"
+#include "base/text/printable.h"
+
+namespace fencepost::report {
+namespace {
+
+using nlohmann::json;
+
+// Empty where there is none.
+std::string member_text(const json& object, const char* name) {
+  if (!object.is_object()) return {};
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_string()) return {};
+  constexpr std::size_t kMostShown = 300;
+  const auto& text = found->get_ref<const std::string&>();
+  // It goes to a terminal, whoever wrote it.
+  return text::one_line(text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...");
+}
+
+void read_findings(const json& document, Column& out) {
+  const auto list = document.find("differences");
+  if (list == document.end() || !list->is_array()) return;
+  for (const json& entry : *list) {
+    const std::string id = member_text(entry, "requirement");
+    if (id.empty()) continue;
+    const auto cases = entry.find("cases");
+    const auto causes = entry.find("causes");
+    const std::size_t count = cases != entry.end() && cases->is_array() ? cases->size() : 0;
+    const bool has_cause = causes != entry.end() && causes->is_array() && !causes->empty() &&
+                           causes->front().is_string();
+    const auto [known, fresh] = out.findings.emplace(
+        id, ColumnFinding{member_text(entry, "verdict"),
+                          has_cause ? causes->front().get<std::string>() : std::string(), count});
+    if (!fresh) known->second.cases += count;
+  }
+}
+
+// The ids of all texts of a list.
+std::set<std::string> ids_in(const json& object, const char* list) {
+  std::set<std::string> out;
+  const auto found = object.is_object() ? object.find(list) : object.end();
+  if (found == object.end() || !found->is_array()) return out;
+  for (const json& each : *found) {
+    if (each.is_string()) out.insert(each.get<std::string>());
+  }
+  return out;
+}
+
+// What a report says twice and not alike, whatever version has written it; empty: nothing. It was
+// changed then, and shows nothing.
+std::string contradiction_in(const json& document, const Column& column) {
+  const auto list = document.find("cases");
+  if (list == document.end() || !list->is_array()) return "it has no cases";
+  std::map<std::string, std::size_t> counted;
+  std::set<std::string> failed;
+  for (const json& entry : *list) {
+    const std::string verdict = member_text(entry, "verdict");
+    const std::string word = verdict == "warning"            ? "warnings"
+                             : verdict == "expected-failure" ? "expected_failures"
+                             : verdict == "lost"             ? "not_run"
+                             : verdict == "not-run"          ? "not_run"
+                                                             : verdict;
+    ++counted[word];
+    if (verdict == "failed" || verdict == "expected-failure") {
+      failed.insert(member_text(entry, "id"));
+    }
+  }
+  for (const auto& [word, count] : column.cases) counted.try_emplace(word, 0);
+  for (const auto& [word, count] : counted) {
+    const auto said = column.cases.find(word);
+    const std::size_t of_summary = said == column.cases.end() ? 0 : said->second;
+    if (of_summary == count) continue;
+    return fmt::format("its summary says {} {}, and its cases are {}", of_summary,
+                       text::one_line(word), count);
+  }
+  const auto differences = document.find("differences");
+  if (differences != document.end() && differences->is_array()) {
+    for (const json& each : *differences) {
+      for (const std::string& id : ids_in(each, "cases")) failed.erase(id);
+    }
+    if (!failed.empty()) {
+      return "no difference explains the failure of " + text::one_line(*failed.begin());
+    }
+  }
+  for (const auto& [id, finding] : column.findings) {
+    const auto state = column.states.find(id);
+    if (finding.verdict == "failed" && state != column.states.end() && state->second == "passed") {
+      return text::one_line(id) + " has failed, and it has passed";
+    }
+  }
+  const bool is_well = counted["failed"] + counted["inconclusive"] + counted["not_run"] == 0;
+  const bool says_so = column.exit_code == static_cast<int>(run::ExitCode::kConformant);
+  if (says_so && !is_well) return "its exit code is 0, and not all of its cases are well";
+  const json at_once = document.value("stress", json::object());
+  const json found = at_once.is_object() ? at_once.value("findings", json::array()) : json();
+  const bool fails =
+      found.is_array() && std::any_of(found.begin(), found.end(), [](const json& each) {
+        return member_text(each, "verdict") == "failed";
+      });
+  if (says_so && fails) return "its exit code is 0, and clients at once have found a rule broken";
+  return {};
+}
+
+void read_seen(const json& document, Column& out) {
+  const auto points = document.find("open_points_observed");
+  if (points == document.end() || !points->is_object()) return;
+  for (const auto& [id, outcomes] : points->items()) {
+    for (const json& outcome : outcomes) {
+      if (outcome.is_string()) out.seen[id].insert(outcome.get<std::string>());
+    }
+  }
+}
+
+// Does any column that has something in this row say something else than another one?
+bool differing(const std::vector<std::string>& cells) {
+  std::set<std::string> words(cells.begin(), cells.end());
+  for (const char* undecided : {"", "skipped", "not-run", "not-shown", "inconclusive"}) {
+    words.erase(undecided);
+  }
+  return words.size() > 1;
+}
+
+// Ids in the order of the catalogue, then those that it does not have.
+std::vector<std::string> in_order(std::set<std::string> ids, const scenario::Catalogue& catalogue) {
+  std::vector<std::string> out;
+  for (const scenario::Requirement& rule : catalogue.all()) {
+    if (ids.erase(rule.id) > 0) out.push_back(rule.id);
+  }
+  out.insert(out.end(), ids.begin(), ids.end());
+  return out;
+}
+
+ComparedRow row_of(const std::string& id, const scenario::Catalogue& catalogue) {
+  ComparedRow out{.id = id, .level = "", .text = ""};
+  if (const scenario::Requirement* rule = catalogue.find(id); rule != nullptr) {
+    out.level = name(rule->level);
+    out.text = rule->text;
+  }
+  return out;
+}
+
+// `member`: what a column has, by id; `word`: what of it stands in a cell.
+template <typename Member, typename Word>
+std::vector<ComparedRow> rows_of(const std::vector<Column>& columns, Member member, Word word,
+                                 const scenario::Catalogue& catalogue) {
+  std::set<std::string> ids;
+  for (const Column& column : columns) {
+    for (const auto& entry : column.*member) ids.insert(entry.first);
+  }
+  std::vector<ComparedRow> out;
+  for (const std::string& id : in_order(std::move(ids), catalogue)) {
+    ComparedRow row = row_of(id, catalogue);
+    for (const Column& column : columns) {
+      const auto found = (column.*member).find(id);
+      row.cells.push_back(found == (column.*member).end() ? std::string() : word(found->second));
+    }
+    row.differs = differing(row.cells);
+    out.push_back(std::move(row));
+  }
+  return out;
+}
+
+void make_names_differ(std::vector<Column>& columns) {
+  std::map<std::string, std::size_t> uses;
+  for (const Column& column : columns) ++uses[column.name];
+  for (Column& column : columns) {
+    if (uses[column.name] > 1) column.name += fmt::format(" ({})", column.file);
+  }
+}
+
+}  // namespace
+
+Result<Column, std::string> read_column(const scenario::SourceFile& file, const std::string& name) {
+  const auto wrong = [&](const std::string& what) {
+    return fail(fmt::format("{}: {}: name a file that `fencepost certify --json FILE` has written",
+                            file.name, what));
+  };
+  if (const auto limit = json_limit_broken(file.content); !limit.empty()) return wrong(limit);
+  const json document = read_json(file.content);
+  if (document.is_discarded()) return wrong("this is not JSON");
+  const auto states = document.is_object() ? document.find("requirements") : document.end();
+  if (states == document.end() || !states->is_array()) {
+    return wrong("this is no report of certify that has the states of requirements");
+  }
+  Column out{.name = name.empty() ? member_text(document, "endpoint") : name,
+             .file = file.name,
+             .endpoint = member_text(document, "endpoint"),
+             .suite_version = member_text(document, "suite_version"),
+             .suite_commit = member_text(document, "suite_commit"),
+             .started = member_text(document, "started"),
+             .profile = member_text(document, "profile"),
+             .dialect = member_text(document, "dialect_observed"),
+             .stopped_because = member_text(document, "stopped_because")};
+  const auto code = document.find("exit_code");
+  if (out.endpoint.empty() || code == document.end() || !code->is_number_integer()) {
+    return wrong("it has no endpoint or no exit_code");
+  }
+  out.exit_code = code->get<int>();
+  if (const auto summary = document.find("summary"); summary != document.end()) {
+    for (const auto& [word, count] : summary->items()) {
+      if (count.is_number_unsigned()) out.cases[word] = count.get<std::size_t>();
+    }
+  }
+  for (const json& entry : *states) {
+    const std::string state = member_text(entry, "state");
+    // What is left open is told by its outcomes.
+    if (!state.empty() && state != "open") out.states[member_text(entry, "id")] = state;
+  }
+  read_findings(document, out);
+  read_seen(document, out);
+  if (const std::string wrong_in_it = contradiction_in(document, out); !wrong_in_it.empty()) {
+    return wrong(wrong_in_it + ", so it was changed after it was written");
+  }
+  return out;
+}
+
+bool SideBySide::differs() const {
+  const auto any = [](const std::vector<ComparedRow>& rows) {
+    return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.differs; });
+  };
+  return any(requirements) || any(open_points);
+}
+
+SideBySide side_by_side(std::vector<Column> columns, const scenario::Catalogue& catalogue) {
+  make_names_differ(columns);
+  SideBySide out;
+  out.findings = rows_of(
+      columns, &Column::findings, [](const ColumnFinding& one) { return one.verdict; }, catalogue);
+  // What one store alone does otherwise is what the table is for.
+  for (ComparedRow& row : out.findings) {
+    row.differs = std::set(row.cells.begin(), row.cells.end()).size() > 1;
+  }
+  out.requirements = rows_of(
+      columns, &Column::states, [](const std::string& state) { return state; }, catalogue);
+  out.open_points = rows_of(
+      columns, &Column::seen,
+      [](const std::set<std::string>& seen) { return fmt::format("{}", fmt::join(seen, ", ")); },
+      catalogue);
+  out.columns = std::move(columns);
+  return out;
+}
+
+run::ExitCode exit_code(const SideBySide& found) {
+  return found.differs() ? run::ExitCode::kFailed : run::ExitCode::kConformant;
+}
+
+ColumnScore score_of(const Column& column, const scenario::Catalogue& catalogue) {
+  ColumnScore out;
+  for (const auto& [id, state] : column.states) {
+    const scenario::Requirement* rule = catalogue.find(id);
+    if (rule == nullptr || rule->level != scenario::Level::kMust || !rule->untestable.empty())
+      continue;
+    ++out.all;
+    if (state == "passed") ++out.kept;
+  }
+  return out;
+}
+
+std::string_view verdict_of(const Column& column) {
+  switch (static_cast<run::ExitCode>(column.exit_code)) {
+    case run::ExitCode::kConformant:
+      return "conformant";
+    case run::ExitCode::kFailed:
+      return "NOT conformant";
+    case run::ExitCode::kUnreachable:
+      return "unreachable";
+    case run::ExitCode::kInconclusive:
+      return "inconclusive";
+    case run::ExitCode::kNothingSelected:
+      return "nothing ran";
+    case run::ExitCode::kInterrupted:
+      return "interrupted";
+    case run::ExitCode::kUsage:
+    case run::ExitCode::kInternal:
+      break;
+  }
+  return "no verdict";
+}
+
+}  // namespace fencepost::report

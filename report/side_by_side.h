@@ -1,0 +1,103 @@
+// Any number of runs side by side, each a column: what each store does differently from the rules,
+// how each requirement stands, and what each does where the rules leave a choice. The runs may be
+// of several implementations, or of one at several times; the versions of the suite may differ.
+// Pure.
+//
+//   const auto first = read_column(*file, "mosquitto"); ...
+//   const SideBySide found = side_by_side({*first, *second}, library.catalogue);
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "report/report.h"
+#include "suite/run/exit_code.h"
+#include "suite/scenario/scenario_loader.h"
+
+namespace fencepost::report {
+
+// What one run says of one requirement that explains failures.
+struct ColumnFinding {
+  std::string verdict;  // failed, warning or expected-failure
+  std::string cause;    // as the report has it
+  std::size_t cases = 0;
+};
+
+// One run, as its JSON report has it.
+struct Column {
+  std::string name;
+  std::string file;
+  std::string endpoint;
+  std::string suite_version;
+  std::string suite_commit;
+  std::string started;
+  std::string profile;
+  std::string dialect;
+  std::string stopped_because;
+  int exit_code = 0;
+  std::map<std::string, std::size_t> cases{};           // passed, failed, ... -> how many
+  std::map<std::string, ColumnFinding> findings{};      // by requirement
+  std::map<std::string, std::string> states{};          // by requirement: passed, broken, ...
+  std::map<std::string, std::set<std::string>> seen{};  // by open requirement: its outcomes
+};
+
+// Reads a JSON report of certify or merge. `name`: empty for that of the endpoint. The error says
+// which file, what is wrong and what to do.
+[[nodiscard]] Result<Column, std::string> read_column(const scenario::SourceFile& file,
+                                                      const std::string& name);
+
+// A requirement; a cell for each column, empty where the run says nothing of it.
+struct ComparedRow {
+  std::string id;
+  std::string level;  // empty where this suite does not know it
+  std::string text;
+  std::vector<std::string> cells{};  // the state; of an open point, its outcomes: "a, b"
+  // Between two columns that say something: skipped, not-run, not-shown and inconclusive say
+  // nothing. Of a finding, whether any column does not have it, too.
+  bool differs = false;
+};
+
+struct SideBySide {
+  std::vector<Column> columns;
+  std::vector<ComparedRow> findings;  // cells are "failed", "warning", ...: see Column::findings
+  std::vector<ComparedRow> requirements;
+  std::vector<ComparedRow> open_points;
+
+  [[nodiscard]] bool differs() const;
+};
+
+// Names that occur twice get their file behind them. Rows are in the order of the catalogue; what
+// it does not have comes last.
+[[nodiscard]] SideBySide side_by_side(std::vector<Column> columns,
+                                      const scenario::Catalogue& catalogue);
+
+// kConformant where the runs are alike, kFailed where they differ.
+[[nodiscard]] run::ExitCode exit_code(const SideBySide& found);
+
+// How many rules of level MUST the run is about, and how many of these it has shown to be kept.
+struct ColumnScore {
+  std::size_t kept = 0;
+  std::size_t all = 0;
+};
+[[nodiscard]] ColumnScore score_of(const Column& column, const scenario::Catalogue& catalogue);
+
+// The verdict of a run in a word or two: "conformant", "NOT conformant", "inconclusive", ...
+[[nodiscard]] std::string_view verdict_of(const Column& column);
+
+// For a terminal of that width; the last line says what differs.
+[[nodiscard]] std::string side_by_side_text(const SideBySide& found,
+                                            const scenario::Catalogue& catalogue, std::size_t width,
+                                            bool colour);
+// As docs/compare.schema.json says.
+[[nodiscard]] std::string side_by_side_json(const SideBySide& found,
+                                            const scenario::Catalogue& catalogue);
+// One page that is complete in itself.
+[[nodiscard]] std::string side_by_side_html(const SideBySide& found,
+                                            const scenario::Catalogue& catalogue);
+
+}  // namespace fencepost::report

@@ -1,0 +1,268 @@
+// What runs side by side have in common and what not: for people, for programs, and as a page.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include "base/text/colour.h"
+#include "base/text/text_wrap.h"
+#include "report/page/compare_page.h"
+#include "report/page/html_page.h"
+#include "report/side_by_side.h"
+
+namespace fencepost::report {
+namespace {
+
+using nlohmann::ordered_json;
+using enum text::Colour;
+
+constexpr std::size_t kRowColumns = 25;   // for the id of a requirement
+constexpr std::size_t kCellColumns = 13;  // "outside 1839 " is the widest
+
+// "A", "B", ..., "Z", "27", ...
+std::string letter_of(std::size_t column) {
+  return column < 26 ? std::string(1, static_cast<char>('A' + column)) : std::to_string(column + 1);
+}
+
+std::size_t differing_rows(const std::vector<ComparedRow>& rows) {
+  return static_cast<std::size_t>(
+      std::count_if(rows.begin(), rows.end(), [](const auto& row) { return row.differs; }));
+}
+
+class SideBySideText {
+ public:
+  SideBySideText(const SideBySide& found, const scenario::Catalogue& catalogue, std::size_t width,
+                 bool colour)
+      : found_(found), catalogue_(catalogue), width_(width), paint_(colour) {}
+
+  std::string all() {
+    columns();
+    findings();
+    requirements();
+    open_points();
+    verdict();
+    return std::move(text_);
+  }
+
+ private:
+  void line(const std::string& text) { text_ += text + "\n"; }
+  void wrapped(const std::string& first, const std::string& text) {
+    line(first + text::wrap(text, {.width = width_, .indent = 6, .first = text::columns(first)}));
+  }
+
+  void columns() {
+    line(fmt::format("fencepost compare {}", suite_version()));
+    for (std::size_t i = 0; i < found_.columns.size(); ++i) {
+      const Column& column = found_.columns[i];
+      const ColumnScore score = score_of(column, catalogue_);
+      const bool bad = column.exit_code == static_cast<int>(run::ExitCode::kFailed);
+      const bool good = column.exit_code == 0;
+      line(paint_(bad    ? kRed
+                  : good ? kGreen
+                         : kYellow,
+                  fmt::format("  {}  {}: {}, {}/{} MUST", letter_of(i), column.name,
+                              verdict_of(column), score.kept, score.all)));
+      wrapped("     ",
+              fmt::format("{}, profile {}, dialect {}, {}, fencepost {}", column.endpoint,
+                          column.profile, column.dialect, column.started, column.suite_version));
+      if (!column.stopped_because.empty()) wrapped("     ", column.stopped_because);
+    }
+  }
+
+  // As many columns beside each other as there is room for, then the next ones.
+  template <typename Cell>
+  void table(const std::string& title, const std::vector<ComparedRow>& rows, Cell cell) {
+    if (rows.empty()) return;
+    line("");
+    line(paint_(kBold, title));
+    const std::size_t room = width_ > kRowColumns ? (width_ - kRowColumns) / kCellColumns : 0;
+    const std::size_t at_once = std::max<std::size_t>(1, room);
+    for (std::size_t from = 0; from < found_.columns.size(); from += at_once) {
+      const std::size_t to = std::min(found_.columns.size(), from + at_once);
+      std::string head = text::padded("", kRowColumns);
+      for (std::size_t i = from; i < to; ++i) head += text::padded(letter_of(i), kCellColumns);
+      line(trimmed(head));
+      for (const ComparedRow& row : rows) {
+        std::string out = text::padded("  " + row.id + " ", kRowColumns);
+        for (std::size_t i = from; i < to; ++i) out += text::padded(cell(row, i), kCellColumns);
+        line(trimmed(out));
+      }
+    }
+  }
+
+  static std::string trimmed(std::string text) {
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+  void findings() {
+    table("differences from the rules: cases", found_.findings,
+          [&](const ComparedRow& row, std::size_t i) -> std::string {
+            const auto found = found_.columns[i].findings.find(row.id);
+            if (found == found_.columns[i].findings.end()) return "-";
+            return fmt::format("{} {}", short_word(found->second.verdict), found->second.cases);
+          });
+    for (const ComparedRow& row : found_.findings) {
+      if (!row.text.empty()) wrapped(fmt::format("  {}: ", row.id), row.text);
+    }
+  }
+
+  static std::string short_word(const std::string& word) {
+    if (word == "expected-failure") return "expected";
+    return word == "inconclusive" ? "undecided" : word;
+  }
+
+  void requirements() {
+    std::vector<ComparedRow> rows;
+    for (const ComparedRow& row : found_.requirements) {
+      if (row.differs) rows.push_back(row);
+    }
+    table("requirements that do not stand alike", rows,
+          [](const ComparedRow& row, std::size_t i) -> std::string {
+            return row.cells[i].empty() ? "-" : short_word(row.cells[i]);
+          });
+  }
+
+  // Outcomes are words of their own, and long: who has which.
+  void open_points() {
+    if (differing_rows(found_.open_points) == 0) return;
+    line("");
+    line(paint_(kBold, "what the rules leave open, and is not done alike"));
+    for (const ComparedRow& row : found_.open_points) {
+      if (!row.differs) continue;
+      wrapped(fmt::format("  {}: ", row.id), row.text);
+      std::map<std::string, std::string> columns;
+      for (std::size_t i = 0; i < row.cells.size(); ++i) {
+        if (row.cells[i].empty()) continue;
+        std::string& all = columns[row.cells[i]];
+        all += (all.empty() ? "" : ", ") + letter_of(i);
+      }
+      for (const auto& [outcome, letters] : columns) wrapped("      " + letters + ": ", outcome);
+    }
+  }
+
+  void verdict() {
+    line("");
+    const std::size_t rules = differing_rows(found_.requirements);
+    const std::size_t points = differing_rows(found_.open_points);
+    const std::string runs = text::counted(found_.columns.size(), "run");
+    if (!found_.differs()) {
+      line(paint_(kGreen, runs + ": alike"));
+      return;
+    }
+    line(paint_(kRed, fmt::format("{}: {} and {} differ", runs, text::counted(rules, "requirement"),
+                                  text::counted(points, "open point"))));
+  }
+
+  const SideBySide& found_;
+  const scenario::Catalogue& catalogue_;
+  std::size_t width_;
+  text::Paint paint_;
+  std::string text_;
+};
+
+ordered_json json_of(const Column& column, const scenario::Catalogue& catalogue) {
+  const ColumnScore score = score_of(column, catalogue);
+  ordered_json out = {{"name", column.name},
+                      {"file", column.file},
+                      {"endpoint", column.endpoint},
+                      {"suite_version", column.suite_version},
+                      {"suite_commit", column.suite_commit},
+                      {"started", column.started},
+                      {"profile", column.profile},
+                      {"dialect_observed", column.dialect},
+                      {"exit_code", column.exit_code},
+                      {"verdict", verdict_of(column)},
+                      {"must", {{"kept", score.kept}, {"all", score.all}}},
+                      {"cases", column.cases}};
+  if (!column.stopped_because.empty()) out["stopped_because"] = column.stopped_because;
+  return out;
+}
+
+template <typename Cell>
+ordered_json json_of(const std::vector<ComparedRow>& rows, Cell cell) {
+  ordered_json out = ordered_json::array();
+  for (const ComparedRow& row : rows) {
+    ordered_json cells = ordered_json::array();
+    for (std::size_t i = 0; i < row.cells.size(); ++i) cells.push_back(cell(row, i));
+    out.push_back({{"id", row.id},
+                   {"level", row.level},
+                   {"text", row.text},
+                   {"differs", row.differs},
+                   {"cells", std::move(cells)}});
+  }
+  return out;
+}
+
+ordered_json compare_document(const SideBySide& found, const scenario::Catalogue& catalogue) {
+  ordered_json out;
+  out["suite_version"] = suite_version();
+  out["differs"] = found.differs();
+  out["columns"] = ordered_json::array();
+  for (const Column& column : found.columns) out["columns"].push_back(json_of(column, catalogue));
+  const auto& columns = found.columns;
+  out["findings"] = json_of(found.findings, [&](const ComparedRow& row, std::size_t i) {
+    const auto cell = columns[i].findings.find(row.id);
+    if (cell == columns[i].findings.end()) return ordered_json();
+    return ordered_json{{"verdict", cell->second.verdict},
+                        {"cause", cell->second.cause},
+                        {"cases", cell->second.cases}};
+  });
+  out["requirements"] = json_of(found.requirements, [](const ComparedRow& row, std::size_t i) {
+    return row.cells[i].empty() ? ordered_json() : ordered_json(row.cells[i]);
+  });
+  out["open_points"] = json_of(found.open_points, [&](const ComparedRow& row, std::size_t i) {
+    const auto cell = columns[i].seen.find(row.id);
+    return cell == columns[i].seen.end() ? ordered_json() : ordered_json(cell->second);
+  });
+  return out;
+}
+
+page::Masthead masthead_of(const SideBySide& found) {
+  const auto runs = [&](std::string_view verdict) {
+    return std::count_if(found.columns.begin(), found.columns.end(),
+                         [&](const Column& column) { return verdict_of(column) == verdict; });
+  };
+  const auto good = runs("conformant");
+  const bool all = good == std::ssize(found.columns);
+  const bool bad = runs("NOT conformant") > 0;
+  return {all   ? "conformant"
+          : bad ? "failed"
+                : "open",
+          all   ? "✓"
+          : bad ? "✗"
+                : "?",
+          fmt::format("{} of {} conformant", good, found.columns.size()),
+          found.differs()
+              ? fmt::format("{} and {} are not alike.",
+                            text::counted(differing_rows(found.requirements), "requirement"),
+                            text::counted(differing_rows(found.open_points), "open point"))
+              : "The runs are alike."};
+}
+
+}  // namespace
+
+std::string side_by_side_text(const SideBySide& found, const scenario::Catalogue& catalogue,
+                              std::size_t width, bool colour) {
+  return SideBySideText(found, catalogue, width, colour).all();
+}
+
+std::string side_by_side_json(const SideBySide& found, const scenario::Catalogue& catalogue) {
+  return compare_document(found, catalogue)
+             .dump(1, ' ', false, nlohmann::json::error_handler_t::replace) +
+         "\n";
+}
+
+std::string side_by_side_html(const SideBySide& found, const scenario::Catalogue& catalogue) {
+  const page::Masthead head = masthead_of(found);
+  return page::verdict_page(page::compare_page_files(), head,
+                            {.product = "runs side by side",
+                             .main = "tables",
+                             .document = head.title + ": runs side by side"},
+                            {{"data", page::data_island(compare_document(found, catalogue))}});
+}
+
+}  // namespace fencepost::report

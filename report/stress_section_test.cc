@@ -1,0 +1,146 @@
+// What every report says of clients that asked at once.
+#include "report/stress_section.h"
+
+#include <string>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "report/github.h"
+#include "report/report.h"
+#include "report/report_sample.h"
+#include "report/requirement_states.h"
+
+namespace fencepost::report {
+namespace {
+
+using namespace std::chrono_literals;
+using nlohmann::json;
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+run::StressResult at_peace() {
+  return {.workload = "everything",
+          .clients = 16,
+          .seed = 7,
+          .duration = 2s,
+          .requests = 1'000,
+          .replies = 999,
+          .refused = 3,
+          .notifications = 12,
+          .keys_ok = 40,
+          .keys_unknown = 2,
+          .command = "fencepost stress --seed 7"};
+}
+
+run::StressResult at_odds(const std::string& requirement = "R-MUST-1") {
+  run::StressResult out = at_peace();
+  out.findings.push_back(
+      {.requirement = requirement,
+       .key = "k\\x00<b>",
+       .text = "a GET returned an older version",
+       .operations = {
+           {.client = 3,
+            .called = 0us,
+            .returned = 1'250us,
+            .request = "SET \"a\"",
+            .reply = "ok  version 1:0:n"},
+           {.client = 12, .called = 2'000us, .request = "GET", .reply = "no reply (time-out)"}}});
+  return out;
+}
+
+Sample passed_with(run::StressResult stress) {
+  Sample out({{.id = "good"}});
+  run::summarize(out.result, test::catalogue(), false);
+  out.result.stress = std::move(stress);
+  return out;
+}
+
+TEST(StressSection, FailsTheRunByARuleThatIsBrokenAndByNothingElse) {
+  EXPECT_EQ(exit_code(passed_with(at_peace()).result), run::ExitCode::kConformant);
+  EXPECT_EQ(exit_code(passed_with(at_odds()).result), run::ExitCode::kFailed);
+  run::StressResult warned = at_odds();
+  warned.findings.front().fails = false;
+  EXPECT_EQ(exit_code(passed_with(warned).result), run::ExitCode::kConformant);
+}
+
+TEST(StressSection, SaysInOneLineWhatCameOfIt) {
+  EXPECT_EQ(stress_text(at_peace()),
+            "16 clients at once (everything): 1000 requests in 2.0 s: no rule is broken, 2 of 42 "
+            "keys could not be decided");
+  EXPECT_THAT(stress_text(at_odds()), HasSubstr(": a rule is broken"));
+  run::StressResult refused = at_peace();
+  refused.refused = refused.replies;
+  EXPECT_THAT(stress_text(refused), HasSubstr("every answer was a refusal"));
+  EXPECT_EQ(stress_text({.workload = "hot-key", .clients = 16, .trouble = "cannot connect: x"}),
+            "16 clients at once (hot-key): not asked: cannot connect: x");
+}
+
+TEST(StressSection, IsReadAsItWasWritten) {
+  run::StressResult all = at_odds();
+  all.trouble = "all connections ended: x";
+  all.simulated = true;
+  all.findings.front().fails = false;
+  for (const run::StressResult& each : {all, at_peace(), at_odds()}) {
+    const json written = json::parse(stress_json(each).dump());
+    JsonComplaint complaint;
+    const run::StressResult read = read_stress(JsonMembers(written, "", complaint));
+    EXPECT_FALSE(complaint.any()) << complaint.text();
+    EXPECT_EQ(json::parse(stress_json(read).dump()), written);
+  }
+}
+
+TEST(StressSection, ComplainsOfAnOperationThatIsNone) {
+  json written = json::parse(stress_json(at_odds()).dump());
+  written["findings"][0]["operations"][1]["called_ms"] = "soon";
+  JsonComplaint complaint;
+  (void)read_stress(JsonMembers(written, "/stress", complaint));
+  EXPECT_THAT(complaint.text(), HasSubstr("/stress/findings/0/operations/1/called_ms"));
+}
+
+TEST(StressSection, ChargesTheRule) {
+  const Sample run = passed_with(at_odds("R-MUST-2"));
+  const auto states = requirement_states(run.result, {}, test::catalogue());
+  const auto found = std::find_if(states.begin(), states.end(), [](const RequirementFinding& each) {
+    return each.id == "R-MUST-2";
+  });
+  ASSERT_NE(found, states.end());
+  EXPECT_EQ(found->state, RequirementState::kBroken);
+  EXPECT_EQ(found->note, "clients that asked at once");
+}
+
+TEST(StressSection, IsInEachReport) {
+  const Sample run = passed_with(at_odds());
+  const ReportContext context = sample_context();
+  const std::string html = to_html(run.result, test::catalogue(), context);
+  EXPECT_THAT(html, AllOf(HasSubstr("NOT conformant"), HasSubstr("client 12"),
+                          HasSubstr("k\\x00&lt;b&gt;"), HasSubstr("fencepost stress --seed 7")));
+  const std::string junit = to_junit(run.result, test::catalogue(), context);
+  EXPECT_THAT(junit, AllOf(HasSubstr("clients-at-once"), HasSubstr("failures=\"1\""),
+                           HasSubstr("R-MUST-1: a GET returned an older version")));
+  const json sarif = json::parse(to_sarif(run.result, test::catalogue(), context));
+  const json& result = sarif["runs"][0]["results"][0];
+  EXPECT_EQ(result["ruleId"], "R-MUST-1");
+  EXPECT_EQ(result["level"], "error");
+  EXPECT_THAT(result["message"]["text"].get<std::string>(), HasSubstr("no reply (time-out)"));
+  EXPECT_THAT(github_summary(run.result, test::catalogue(), context, kMaxSummaryBytes),
+              AllOf(HasSubstr("NOT conformant"), HasSubstr("### Clients at once (1)")));
+}
+
+TEST(StressSection, IsATestOfItsOwnThatPassesOrIsSkipped) {
+  const ReportContext context = sample_context();
+  const std::string passed = to_junit(passed_with(at_peace()).result, test::catalogue(), context);
+  EXPECT_THAT(passed, AllOf(HasSubstr("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\""),
+                            HasSubstr("no rule is broken")));
+  const Sample not_asked =
+      passed_with({.workload = "everything", .clients = 16, .trouble = "cannot connect: x"});
+  EXPECT_THAT(to_junit(not_asked.result, test::catalogue(), context),
+              AllOf(HasSubstr("skipped=\"1\""), HasSubstr("cannot connect: x")));
+  EXPECT_THAT(to_junit(passed_with(at_peace()).result, test::catalogue(), context),
+              Not(HasSubstr("<failure")));
+}
+
+}  // namespace
+}  // namespace fencepost::report

@@ -1,0 +1,346 @@
+#include "suite/judge/blame.h"
+
+#include <chrono>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "codec/dialect.h"
+#include "codec/error_code.h"
+#include "codec/message.h"
+#include "codec/resp3.h"
+#include "suite/judge/weight.h"
+
+namespace fencepost::judge {
+namespace {
+
+using codec::ReplyKind;
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
+
+constexpr std::string_view kAccepted = "+OK\r\n";
+
+// A client's requests, one after the other, of which the last is judged.
+class Talk {
+ public:
+  // Each is answered 1 ms after it is sent, and 1 ms before the next one.
+  Talk& ask(const std::vector<std::string_view>& command, std::optional<std::string> reply,
+            const std::string& version = "") {
+    codec::Message request;
+    request.payload = codec::encode_command(command);
+    return send(std::move(request), std::move(reply), version);
+  }
+  Talk& send(codec::Message request, std::optional<std::string> reply,
+             const std::string& version = "") {
+    if (!all_.empty()) keys_.note(all_.back());
+    now_ += milliseconds{2};
+    Exchange& exchange = all_.emplace_back(std::move(request), now_, 0);
+    if (!reply) return *this;
+    codec::Message response{.payload = *std::move(reply)};
+    if (!version.empty()) {
+      response.user_properties.emplace_back(codec::kTimestampProperty, version);
+    }
+    exchange.reply.emplace(std::move(response), now_ + milliseconds{1}, 0);
+    return *this;
+  }
+  Talk& cites(const std::string& rule) {
+    step_.expect.cites = rule;
+    return *this;
+  }
+  template <typename Kind>
+  Talk& wants(Kind outcome) {
+    step_.expect.outcomes.push_back({std::move(outcome)});
+    return *this;
+  }
+
+  [[nodiscard]] ResponseDifference differs(Mismatch kind = Mismatch::kReply) const {
+    return {
+        .kind = kind, .step = step_, .exchange = all_.back(), .keys = keys_, .of_client = &all_};
+  }
+  scenario::RequestStep& step() { return step_; }
+  [[nodiscard]] const KeyStates& keys() const { return keys_; }
+  [[nodiscard]] const Exchanges& all() const { return all_; }
+
+ private:
+  Exchanges all_;
+  KeyStates keys_;
+  scenario::RequestStep step_;
+  milliseconds now_{0};
+};
+
+scenario::PlainReply plain(ReplyKind kind) { return {kind}; }
+scenario::ValueReply value(const std::string& bytes) { return {{scenario::LiteralBytes{bytes}}}; }
+
+TEST(BlameOfResponse, TheStepKnowsWhatItsReplyIsFor) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, ":-1\r\n").wants(plain(ReplyKind::kOk)).cites("SET-PX-6");
+  const Charge charge = blame(talk.differs());
+  EXPECT_EQ(charge.requirement, "SET-PX-6");
+  EXPECT_EQ(charge.direct, "SET-OK-1");
+}
+
+TEST(BlameOfResponse, WhatTheDifferenceShowsIsBelievedBeforeTheStep) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted))
+      .wants(plain(ReplyKind::kOk))
+      .cites("SET-NX-1");
+  const Charge charge = blame(talk.differs(Mismatch::kVersionMissing));
+  EXPECT_EQ(charge.requirement, "VER-SET-1");
+  EXPECT_EQ(charge.direct, "VER-SET-1");
+}
+
+TEST(BlameOfResponse, ASpellingIsNoBehaviour) {
+  Talk talk;
+  talk.ask({"SET", "k", "v", "NX"}, ":-1\r\n").wants(plain(ReplyKind::kOk)).cites("SET-NX-2");
+  ResponseDifference difference = talk.differs();
+  difference.other_form = codec::Divergence::kSetNotApplied;
+  EXPECT_EQ(blame(difference).requirement, "SET-NOT-APPLIED-1");
+}
+
+TEST(BlameOfResponse, AVerbThatIsUnknownIsNoMatterOfItsGrammar) {
+  Talk talk;
+  talk.ask({"VDEL", "k", "v"}, "-ERR unknown command\r\n").wants(scenario::CountReply{0});
+  talk.cites("VDEL-GRAMMAR-1");
+  EXPECT_EQ(blame(talk.differs()).requirement, "RESP-VERBS-1");
+}
+
+TEST(BlameOfResponse, AnotherValueIsNoMatterOfARuleOfVersions) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$1\r\nw\r\n");
+  talk.wants(value("v")).cites("VER-GET-2");
+  EXPECT_EQ(blame(talk.differs()).requirement, "GET-HIT-3");
+}
+
+TEST(BlameOfResponse, TheReasonOfARefusalSaysWhatTheStoreHasMisread) {
+  Talk talk;
+  const std::string_view text =
+      codec::text(codec::ErrorCode::kTokenRequired, codec::dialect(codec::DialectId::kDeployed));
+  talk.ask({"GET", "k"}, fmt::format("-ERR {}\r\n", text)).wants(plain(ReplyKind::kMissing));
+  const Charge charge = blame(talk.differs());
+  EXPECT_EQ(charge.requirement, "");  // the first that the case is about
+  EXPECT_EQ(charge.direct, "FT-GET-1");
+}
+
+TEST(BlameOfResponse, AnEffectIsWhatAnEarlierReplyHasPromised) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$1\r\nw\r\n");
+  talk.wants(value("v"));
+  ResponseDifference difference = talk.differs();
+  difference.promised = "ERR-STATE-1";
+  const Charge charge = blame(difference);
+  EXPECT_EQ(charge.requirement, "ERR-STATE-1");
+  EXPECT_EQ(charge.direct, "ERR-STATE-1");
+  EXPECT_THAT(charge.suspects, IsEmpty());
+}
+
+TEST(BlameOfResponse, WhatProvesNothingShowsNoRuleByItself) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted))
+      .wants(plain(ReplyKind::kOk))
+      .cites("SET-NX-1");
+  ResponseDifference difference = talk.differs(Mismatch::kVersionMissing);
+  difference.failed = false;
+  EXPECT_EQ(blame(difference).requirement, "SET-NX-1");
+}
+
+TEST(BlameOfResponse, ARefusedRequestThatWasCarriedOutShowsLater) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"SET", "k", "w", "NX"}, ":-1\r\n");
+  talk.ask({"GET", "k"}, "$1\r\nw\r\n").wants(value("v"));
+  const Charge charge = blame(talk.differs());
+  EXPECT_EQ(charge.direct, "SET-NOT-APPLIED-2");
+}
+
+TEST(BlameOfResponse, AVersionThatIsNoLegalOneOfItsKeyIsTheDifference) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted), "5:0:s")
+      .ask({"SET", "k", "w"}, std::string(kAccepted), "4:0:s");
+  talk.ask({"GET", "k"}, "$1\r\nw\r\n", "4:0:s").wants(value("w"));
+  EXPECT_EQ(blame(talk.differs(Mismatch::kVersionOther)).direct, "VER-UPDATE-3");
+}
+
+TEST(BlameOfResponse, OfTwoRequestsInFlightTheReplyMayBeTheOthers) {
+  Talk talk;
+  talk.ask({"GET", "a"}, std::nullopt).ask({"GET", "b"}, "$1\r\nv\r\n");
+  talk.wants(plain(ReplyKind::kMissing));
+  EXPECT_THAT(blame(talk.differs()).suspects, Contains("ENV-CORRELATION-1"));
+  ResponseDifference alone = talk.differs();
+  alone.of_client = nullptr;
+  EXPECT_THAT(blame(alone).suspects, Not(Contains("ENV-CORRELATION-1")));
+}
+
+TEST(BlameOfNoResponse, WhatIsLikeAnyRequestHasToBeAnswered) {
+  Talk talk;
+  talk.ask({"GET", "k"}, std::nullopt).wants(plain(ReplyKind::kMissing)).cites("GET-MISS-1");
+  const Charge charge = blame(talk.differs(Mismatch::kNoResponse));
+  EXPECT_EQ(charge.direct, "ENV-RESPONSE-1");
+  EXPECT_EQ(charge.requirement, "");
+}
+
+TEST(BlameOfNoResponse, SoHasOneThatIsMalformed) {
+  Talk talk;
+  codec::Message request{.payload = "*1\r\n"};
+  talk.send(std::move(request), std::nullopt).wants(scenario::AnyError{});
+  EXPECT_EQ(blame(talk.differs(Mismatch::kNoResponse)).direct, "RESP-INVALID-1");
+}
+
+TEST(BlameOfNoResponse, OfAnUnusualOneTheStepKnowsMore) {
+  Talk talk;
+  talk.ask({"GET", "k"}, std::nullopt).wants(plain(ReplyKind::kMissing)).cites("ENV-QOS-1");
+  talk.step().qos = 2;
+  EXPECT_EQ(blame(talk.differs(Mismatch::kNoResponse)).direct, "ENV-QOS-1");
+}
+
+TEST(BlameOfNoResponse, WhereThereMustBeNoneTheStepKnowsTheRule) {
+  Talk talk;
+  talk.ask({"GET", "k"}, std::nullopt).wants(scenario::NoReply{}).cites("ENV-RETAIN-1");
+  EXPECT_EQ(blame(talk.differs(Mismatch::kOther)).requirement, "ENV-RETAIN-1");
+  ResponseDifference unsure = talk.differs(Mismatch::kOther);
+  unsure.failed = false;
+  EXPECT_EQ(blame(unsure).requirement, "");
+}
+
+NotificationDifference missing(const Talk& talk, Cause cause) {
+  return {.kind = Mismatch::kNotificationMissing,
+          .operation = codec::Operation::kSet,
+          .key = "k",
+          .cites = "NTF-SEND-1",
+          .keys = talk.keys(),
+          .cause = cause};
+}
+
+TEST(BlameOfNotification, OneOfTheObserversOwnChangeHasARuleOfItsOwn) {
+  const Talk talk;
+  EXPECT_EQ(blame(missing(talk, Cause::kOwnChange)).requirement, "NTF-SELF-1");
+  EXPECT_EQ(blame(missing(talk, Cause::kOthersChange)).requirement, "NTF-SEND-1");
+}
+
+TEST(BlameOfNotification, BehindAStopOrADeletionItMayBeThat) {
+  const Talk talk;
+  NotificationDifference stopped = missing(talk, Cause::kOwnChange);
+  stopped.stop_before = true;
+  EXPECT_EQ(blame(stopped).requirement, "NTF-SEND-1");
+  Talk deleted;
+  deleted.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"DEL", "k"}, ":1\r\n");
+  deleted.ask({"SET", "k", "w"}, std::string(kAccepted));
+  const Charge charge = blame(missing(deleted, Cause::kOwnChange));
+  EXPECT_EQ(charge.requirement, "NTF-SEND-1");
+  EXPECT_THAT(charge.suspects, Contains("NTF-KEEP-1"));
+}
+
+TEST(BlameOfNotification, AnotherStopMayHaveEndedTheRegistration) {
+  const Talk talk;
+  NotificationDifference difference = missing(talk, Cause::kOthersChange);
+  difference.other_stop = true;
+  EXPECT_THAT(blame(difference).suspects, UnorderedElementsAre("NTF-SEND-1", "NTF-STOP-2"));
+}
+
+TEST(BlameOfNotification, AKeyThatIsCutIsTheDifference) {
+  const Talk talk;
+  NotificationDifference difference = missing(talk, Cause::kUnknown);
+  difference.kind = Mismatch::kNotification;
+  difference.key = "prefix/k";
+  difference.seen_key = "prefix/";
+  EXPECT_EQ(blame(difference).requirement, "KEY-BINARY-1");
+}
+
+struct Unasked {
+  std::vector<std::pair<std::vector<std::string_view>, std::string>> asked;
+  std::string_view rule;
+  bool observed = false;
+};
+
+class RuleOfUnasked : public testing::TestWithParam<Unasked> {};
+
+TEST_P(RuleOfUnasked, IsByWhatTheClientHasAsked) {
+  Talk talk;
+  for (const auto& [command, reply] : GetParam().asked) talk.ask(command, reply);
+  EXPECT_EQ(
+      rule_of_unasked({.key = "key", .of_client = talk.all(), .observed = GetParam().observed}),
+      GetParam().rule);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Registrations, RuleOfUnasked,
+    testing::Values(Unasked{{}, "NTF-SEND-3"}, Unasked{{}, "LIFE-DISCONNECT-1", true},
+                    Unasked{{{{"KEYNOTIFY", "key"}, "+OK\r\n"}}, "NTF-SEND-4"},
+                    Unasked{{{{"KEYNOTIFY", "key"}, "-ERR syntax error\r\n"}}, "ERR-STATE-1"},
+                    Unasked{{{{"KEYNOTIFY", "ke*"}, "+OK\r\n"}}, "NTF-REQUEST-3"},
+                    Unasked{{{{"KEYNOTIFY", "key"}, "+OK\r\n"},
+                             {{"KEYNOTIFY", "key", "STOP"}, "+OK\r\n"}},
+                            "NTF-STOP-1"},
+                    Unasked{{{{"KEYNOTIFY", "KEY"}, "+OK\r\n"}}, "KEY-BINARY-1"}));
+
+TEST(RuleOfUnaskedResponse, IsByWhatOfItFitsARequest) {
+  const auto message = [](const std::string& topic, const std::string& correlation) {
+    return codec::Message{.topic = topic, .correlation_data = correlation};
+  };
+  Talk talk;
+  talk.send({.payload = "x", .response_topic = "mine", .correlation_data = "1"}, std::nullopt);
+  EXPECT_EQ(rule_of_unasked(message("mine", "2"), talk.all()), "ENV-CORRELATION-1");
+  EXPECT_EQ(rule_of_unasked(message("other", "1"), talk.all()), "ENV-RESPONSE-TOPIC-1");
+  EXPECT_EQ(rule_of_unasked(message("other", "2"), talk.all()), "");
+  talk.send({.payload = "x", .response_topic = "mine", .correlation_data = "2"}, "+OK\r\n");
+  EXPECT_EQ(rule_of_unasked(message("mine", "2"), talk.all()), "ENV-RESPONSE-1");
+}
+
+class Weight : public testing::Test {
+ protected:
+  Weight() {
+    case_.requirements = {"SET-NX-1", "SET-NX-2"};
+    scenario::RequestStep step;
+    step.expect.cites = "SET-NX-2";
+    case_.steps.push_back({.what = step});
+  }
+  double of(std::string_view rule, std::string_view charged, std::string_view direct = "",
+            const std::vector<std::string>& suspects = {}) {
+    return weight({charged, direct, suspects, case_, 1}, rule);
+  }
+  scenario::Case case_;
+};
+
+TEST_F(Weight, IsMoreTheCloserTheRuleIsToTheDifference) {
+  const double both = of("SET-NX-2", "SET-NX-2", "SET-NX-2");
+  const double own_step = of("SET-NX-2", "SET-NX-2", "GET-HIT-3");
+  const double on_the_way = of("SET-OK-1", "SET-OK-1");
+  const double suspected = of("SET-PX-2", "SET-NX-2", "", {"SET-PX-2"});
+  const double first = of("SET-NX-1", "SET-NX-1");
+  const double about = of("SET-NX-1", "SET-NX-2");
+  EXPECT_GT(both, own_step);
+  EXPECT_GT(own_step, on_the_way);
+  EXPECT_GT(on_the_way, suspected);
+  EXPECT_GT(suspected, first);
+  EXPECT_GT(first, about);
+  EXPECT_GT(about, 0);
+  EXPECT_EQ(of("DEL-OK-1", "SET-NX-2"), 0);
+}
+
+TEST_F(Weight, OfAGetIsLessWhereOthersMayHaveMadeWhatItReturns) {
+  EXPECT_LT(of("GET-HIT-3", "SET-NX-2", "GET-HIT-3", {"SET-WRITE-1"}),
+            of("GET-HIT-3", "SET-NX-2", "GET-HIT-3", {"SET-VALUE-1"}));
+}
+
+TEST(Likelihood, FallsWithEachCaseThatPassed) {
+  EXPECT_EQ(likelihood(3, 0), 1);
+  EXPECT_GT(likelihood(3, 1), likelihood(3, 2));
+  EXPECT_GT(likelihood(0, 100), 0);
+}
+
+TEST(Explains, WhatFewNameOrManyMayComeOf) {
+  EXPECT_TRUE(explains(1, 1, 5));
+  EXPECT_FALSE(explains(1, 1, 6));
+  EXPECT_TRUE(explains(0, 3, 6));
+  EXPECT_FALSE(explains(0, 2, 6));
+}
+
+}  // namespace
+}  // namespace fencepost::judge

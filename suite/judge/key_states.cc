@@ -1,0 +1,186 @@
+#include "suite/judge/key_states.h"
+
+#include <algorithm>
+#include <cctype>
+#include <functional>
+#include <utility>
+
+#include "codec/command.h"
+#include "codec/error_code.h"
+#include "codec/message.h"
+
+namespace fencepost::judge {
+
+using codec::ReplyKind;
+using codec::Verb;
+
+namespace {
+
+// Req: SET-NOT-APPLIED-2, VDEL-MISMATCH-1, DEL-REMOVE-1, VDEL-MATCH-1, FT-REJECT-1, ERR-STATE-1
+std::string_view effect_of(Verb verb, const ReceivedReply& reply) {
+  const auto error = reply.error();
+  if (reply.is(ReplyKind::kError)) {
+    const bool token = error == codec::ErrorCode::kTokenLower ||
+                       error == codec::ErrorCode::kTokenRequired ||
+                       error == codec::ErrorCode::kTokenTooFarAhead;
+    return token ? "FT-REJECT-1" : "ERR-STATE-1";
+  }
+  if (reply.is(ReplyKind::kNotApplied)) {
+    return verb == Verb::kVdel ? "VDEL-MISMATCH-1" : "SET-NOT-APPLIED-2";
+  }
+  if (!reply.is(ReplyKind::kCount) || reply.decoded->count == 0) return {};
+  return verb == Verb::kVdel ? "VDEL-MATCH-1" : "DEL-REMOVE-1";
+}
+
+}  // namespace
+
+std::string_view rule_of_effect(const Exchange& exchange) {
+  if (!exchange.reply) return {};
+  const ReceivedReply& reply = *exchange.reply;
+  if (!reply.is(ReplyKind::kOk)) return effect_of(exchange.verb.value_or(Verb::kSet), reply);
+  // Of the requests that are answered so, only a SET has a version. What it is may not be known, as
+  // the payload need not be one that everybody takes. Req: VER-SET-1
+  if (reply.message.property(codec::kTimestampProperty) != nullptr) {
+    const auto& command = exchange.command;
+    return command && command->expires_after ? "SET-PX-2" : "SET-WRITE-1";
+  }
+  return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
+}
+
+// What stores that take keys for text make one of two: cut at some length or at a NUL, trimmed, or
+// with letters of one case. Req: KEY-BINARY-1
+bool are_similar(std::string_view a, std::string_view b) {
+  constexpr std::size_t kMany = 200;
+  const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
+  const std::string_view common = a.substr(0, static_cast<std::size_t>(in_a - a.begin()));
+  if (common.size() >= kMany) return true;
+  const auto ends = [](auto at, auto end) { return at == end || *at == '\0'; };
+  if (ends(in_a, a.end()) && ends(in_b, b.end())) return true;
+  const auto trimmed = [](std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(" \t\r\n"), text.size());
+    return begin == text.size() ? ""
+                                : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
+  };
+  if (!trimmed(a).empty() && trimmed(a) == trimmed(b)) return true;
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
+    return std::tolower(x) == std::tolower(y);
+  });
+}
+
+bool is_distorted(std::string_view seen, std::string_view key) {
+  if (seen.empty() || seen == key || seen.size() > key.size()) return false;
+  return key.find(seen) != std::string_view::npos || are_similar(seen, key);
+}
+
+void KeyStates::note_past(const codec::Command& command, const Exchange& exchange) {
+  const std::string key(command.key);
+  const ReceivedReply& reply = *exchange.reply;
+  KeyPast& past = pasts_[key];
+  const auto state = states_.find(key);
+  const bool timed = state != states_.end() && state->second.deadline;
+  if (command.verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
+    const KeyFacts before = of(key, exchange.sent);
+    past.write = before.exists ? "SET-WRITE-2" : "SET-WRITE-1";
+    if (timed) past.retimed = "SET-PX-5";
+    past.refusals.clear();
+    past.written = exchange.sent;
+    past.read = false;
+    past.last_value = std::hash<std::string_view>()(command.value);
+    past.values.insert(*past.last_value);
+    if (exchange.request.property(codec::kTokenProperty) != nullptr) {
+      (before.fenced ? past.newer_token : past.first_token) = true;
+    }
+    return;
+  }
+  const std::string_view effect = effect_of(command.verb, reply);
+  // A new life of the key: nothing of the old one may be seen, but for what was done to its expiry
+  // (SET-PX-6).
+  if (command.verb != Verb::kSet && reply.is(ReplyKind::kCount) && reply.decoded->count > 0) {
+    const std::string_view retimed = timed ? "SET-PX-6" : past.retimed;
+    past = {.removal = effect, .retimed = retimed, .values = std::move(past.values)};
+    removals_.insert(effect);
+  } else if (!effect.empty()) {
+    past.refusals.push_back(effect);
+  }
+}
+
+// Req: VER-UPDATE-3, LOCK-TOKEN-4. Of requests that overlap nobody knows which is the later.
+void KeyStates::note_version(const codec::Command& command, const Exchange& exchange) {
+  const std::string* text = exchange.reply->message.property(codec::kTimestampProperty);
+  const auto version = hlc::parse(text == nullptr ? "" : *text);
+  if (!version) return;
+  const auto last = versions_.find(command.key);
+  const bool behind = last != versions_.end() && last->second.replied <= exchange.sent &&
+                      *version <= last->second.value;
+  const bool again = !of(command.key, exchange.sent).exists;
+  versions_[std::string(command.key)] = {.value = *version,
+                                         .replied = exchange.reply->time,
+                                         .broken = !behind ? ""
+                                                   : again ? "LOCK-TOKEN-4"
+                                                           : "VER-UPDATE-3"};
+}
+
+void KeyStates::note(const Exchange& exchange) {
+  if (!exchange.reply || !exchange.reply->decoded) return;
+  refused_ = exchange.reply->is(ReplyKind::kError);
+  const auto& command = exchange.command;
+  if (!command) return;
+  const std::string key(command->key);
+  const ReceivedReply& reply = *exchange.reply;
+  const bool changes =
+      command->verb == Verb::kSet || command->verb == Verb::kDel || command->verb == Verb::kVdel;
+  const bool read = command->verb == Verb::kGet && reply.is(ReplyKind::kValue);
+  if (const auto past = pasts_.find(key); read && past != pasts_.end()) past->second.read = true;
+  if (changes) {
+    effects_[key] = effect_of(command->verb, reply);
+    note_past(*command, exchange);
+  }
+  if (command->verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
+    note_version(*command, exchange);
+    const bool token = exchange.request.property(codec::kTokenProperty) != nullptr;
+    const bool fenced = token || of(key, exchange.sent).fenced;
+    State& state = states_[key] = {.fenced = fenced, .timed = command->expires_after.has_value()};
+    constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
+    if (command->expires_after && *command->expires_after <= kLongest) {
+      state.deadline = exchange.sent + *command->expires_after;
+    }
+  } else if (command->verb == Verb::kDel || command->verb == Verb::kVdel) {
+    if (reply.is(ReplyKind::kCount) && reply.decoded->count > 0) {
+      states_.erase(key);
+      deleted_.insert(key);
+    }
+  }
+}
+
+std::string_view KeyStates::rule_of_effect(std::string_view key) const {
+  const auto found = effects_.find(key);
+  return found == effects_.end() ? std::string_view() : found->second;
+}
+
+std::string_view KeyStates::rule_of_version(std::string_view key) const {
+  const auto found = versions_.find(key);
+  return found == versions_.end() ? std::string_view() : found->second.broken;
+}
+
+KeyPast KeyStates::past_of(std::string_view key) const {
+  const auto found = pasts_.find(key);
+  return found == pasts_.end() ? KeyPast{} : found->second;
+}
+
+bool KeyStates::has_similar(std::string_view key) const {
+  return std::any_of(pasts_.begin(), pasts_.end(), [&](const auto& each) {
+    return each.first != key && are_similar(each.first, key);
+  });
+}
+
+bool KeyStates::was_deleted(std::string_view key) const { return deleted_.contains(key); }
+
+KeyFacts KeyStates::of(std::string_view key, std::chrono::microseconds now) const {
+  const auto found = states_.find(key);
+  if (found == states_.end()) return {};
+  const State& state = found->second;
+  if (state.deadline && *state.deadline <= now) return {.expired = true};
+  return {.exists = true, .fenced = state.fenced, .expires = state.timed};
+}
+
+}  // namespace fencepost::judge

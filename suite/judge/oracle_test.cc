@@ -1,0 +1,195 @@
+// Which rule a rejection names: that of the table of attribution.
+#include "suite/judge/oracle.h"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "codec/dialect.h"
+#include "codec/resp3.h"
+#include "codec/topics.h"
+
+namespace fencepost::judge {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kBegin{1'767'225'600'000};
+constexpr std::string_view kClient = "c";
+constexpr std::string_view kOk = "+OK\r\n";
+constexpr std::string_view kSyntaxError = "-ERR syntax error\r\n";
+
+std::string stamp(milliseconds time, std::string_view node = "client") {
+  return std::to_string(time.count()) + ":0:" + std::string(node);
+}
+
+// A store that starts empty, asked by one client, a request each 10 ms.
+class Conversation {
+ public:
+  std::string token = stamp(kBegin);  // a right one
+
+  // The judgement on the reply. A SET that applies gets a version.
+  Judgement ask(const std::vector<std::string_view>& arguments, std::string_view answer,
+                const std::string& ft = {}, const std::string& ts = {}) {
+    now_ += milliseconds{10};
+    codec::Message request;
+    request.topic = codec::kRequestTopic;
+    request.payload = codec::encode_command(arguments);
+    request.response_topic = codec::recommended_response_topic(kClient);
+    request.correlation_data = "1";
+    const bool sets = arguments.front() == "SET";
+    if (sets) request.user_properties.emplace_back("__ts", ts.empty() ? stamp(now_) : ts);
+    if (!ft.empty()) request.user_properties.emplace_back("__ft", ft);
+    codec::Message reply;
+    reply.topic = *request.response_topic;
+    reply.correlation_data = request.correlation_data;
+    reply.payload = answer;
+    reply.user_properties.emplace_back("__stat", "200");
+    if (sets && answer == kOk) {
+      reply.user_properties.emplace_back("__ts", stamp(now_ + milliseconds{1}, "store"));
+    }
+    Exchange exchange(std::move(request), now_, now_.count());
+    exchange.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
+    return oracle_.judge(kClient, exchange);
+  }
+
+  // The deletion of `key` is told while a KEYNOTIFY of it is under way, or while nothing is.
+  Judgement told_of_deletion(std::string_view key, bool while_asked) {
+    now_ += milliseconds{10};
+    if (while_asked) {
+      codec::Message request;
+      request.payload = codec::encode_command({"KEYNOTIFY", key});
+      oracle_.asked(kClient, Exchange(std::move(request), now_, now_.count()), now_);
+    }
+    codec::Message told;
+    told.topic = *codec::notification_topic(kClient, key);
+    told.payload = codec::encode_command({"NOTIFY", "DELETE"});
+    told.user_properties.emplace_back("__ts", stamp(kBegin + milliseconds{11}, "store"));
+    return oracle_.notified(kClient, told, now_);
+  }
+
+ private:
+  milliseconds now_ = kBegin;
+  Oracle oracle_{{.clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = false}};
+};
+
+void expect_broken(const Judgement& judgement, std::string_view requirement) {
+  EXPECT_EQ(judgement.answer, Answer::kRejected) << judgement.because;
+  EXPECT_EQ(judgement.requirement, requirement) << judgement.because;
+}
+
+// Whether a name that looks like a pattern is refused is open, for STOP, too: but one that was
+// taken can be given back. (NTF-WILDCARD-OPEN-1; `explore --exhaustive 2` found it)
+TEST(OracleOpenPoint, ANameLikeAPatternMayBeRefused) {
+  for (const std::string_view key : {"#", "a*", "x/+", "?"}) {
+    Conversation refusing;
+    EXPECT_EQ(refusing.ask({"KEYNOTIFY", key, "STOP"}, kSyntaxError).answer, Answer::kUndecidable);
+    EXPECT_EQ(refusing.ask({"KEYNOTIFY", key}, kSyntaxError).answer, Answer::kUndecidable);
+    Conversation taking;
+    EXPECT_EQ(taking.ask({"KEYNOTIFY", key}, kOk).answer, Answer::kAccepted);
+    expect_broken(taking.ask({"KEYNOTIFY", key, "STOP"}, kSyntaxError), "NTF-STOP-1");
+  }
+}
+
+// FT-MALFORMED-1 speaks of SET, HLC-PARSE-1 of every verb.
+TEST(OracleRequirement, OfAMalformedTokenIsThatOfItsVerb) {
+  const std::pair<std::vector<std::string_view>, std::string_view> rows[] = {
+      {{"SET", "k", "v"}, "FT-MALFORMED-1"},
+      {{"DEL", "k"}, "HLC-PARSE-1"},
+      {{"VDEL", "k", "v"}, "HLC-PARSE-1"}};
+  for (const auto& [arguments, requirement] : rows) {
+    SCOPED_TRACE(arguments.front());
+    Conversation store;
+    ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk, store.token).answer, Answer::kAccepted);
+    expect_broken(store.ask(arguments, kSyntaxError, "NotValid"), requirement);
+  }
+}
+
+TEST(OracleRequirement, OfATimestampThatIsTooFarAheadIsNotThatOfItsForm) {
+  Conversation store;
+  const std::string far_and_doubtful = stamp(kBegin + milliseconds{3'600'000}, "");
+  expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far_and_doubtful), "HLC-SKEW-1");
+}
+
+// What may be malformed and is too far ahead may be refused for either. (Req: HLC-PARSE-OPEN-2)
+TEST(Oracle, TakesEitherRefusalOfAGreatCounterFarAhead) {
+  const std::string far =
+      std::to_string((kBegin + milliseconds{3'600'000}).count()) + ":18446744073709551615:client";
+  for (const std::string_view text :
+       {"malformed timestamp",
+        "the request timestamp is too far in the future; ensure that the "
+        "client and broker system clocks are synchronized"}) {
+    Conversation store;
+    const std::string answer = "-ERR " + std::string(text) + "\r\n";
+    const Judgement judgement = store.ask({"SET", "k", "v"}, answer, {}, far);
+    EXPECT_NE(judgement.answer, Answer::kRejected) << judgement.because;
+  }
+  Conversation store;
+  expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far), "HLC-SKEW-1");
+}
+
+// A wall clock that no 63 bits hold is no timestamp, or one too far ahead.
+TEST(Oracle, TakesEitherRefusalOfAWallClockBeyondAllOthers) {
+  const std::string too_far =
+      "-ERR the request timestamp is too far in the future; ensure that the client and broker "
+      "system clocks are synchronized\r\n";
+  for (const char* sent : {"9223372036854775808:0:n", "18446744073709551616:0:n"}) {
+    for (const std::string& answer : {too_far, std::string("-ERR malformed timestamp\r\n")}) {
+      Conversation store;
+      EXPECT_EQ(store.ask({"SET", "k", "v"}, answer, {}, sent).answer, Answer::kAccepted) << answer;
+    }
+    Conversation store;
+    EXPECT_EQ(store.ask({"SET", "k", "v"}, kOk, {}, sent).answer, Answer::kRejected);
+  }
+  for (const char* malformed :
+       {"nonsense", "9223372036854775808", "9223372036854775808:0", "x:0:n"}) {
+    Conversation store;
+    EXPECT_EQ(store.ask({"SET", "k", "v"}, too_far, {}, malformed).answer, Answer::kRejected)
+        << malformed;
+  }
+}
+
+// A store whose replies take longer than its notifications may tell of an expiry before it answers
+// the registration. (Req: NTF-SEND-3)
+TEST(Oracle, TakesARegistrationThatIsUnderWayForOneThatMayBeInForce) {
+  Conversation store;
+  ASSERT_EQ(store.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
+  const Judgement judgement = store.told_of_deletion("k", true);
+  EXPECT_NE(judgement.answer, Answer::kRejected) << judgement.because;
+  Conversation other;
+  ASSERT_EQ(other.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
+  expect_broken(other.told_of_deletion("k", false), "NTF-SEND-3");
+}
+
+TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {
+  Conversation store;
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+  expect_broken(store.ask({"DEL", "k"}, ":0\r\n", store.token), "DEL-OK-1");
+}
+
+TEST(OracleRequirement, OfARegistrationSaysWhetherItSucceeds) {
+  Conversation store;
+  expect_broken(store.ask({"KEYNOTIFY", "none"}, kSyntaxError), "NTF-ABSENT-1");
+  expect_broken(store.ask({"KEYNOTIFY", "none too"}, "$-1\r\n"), "NTF-RESPONSE-2");
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+  expect_broken(store.ask({"KEYNOTIFY", "k"}, kSyntaxError), "NTF-RESPONSE-2");
+}
+
+// A text that changes is not a SET that was not applied.
+TEST(OracleRequirement, OfASpellingThatChangesIsThatOfItsForm) {
+  Conversation store;
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk, store.token).answer, Answer::kAccepted);
+  const auto lower = [&](codec::DialectId id) {
+    const std::string reply = "-ERR " + std::string(codec::dialect(id).lower_token_text) + "\r\n";
+    return store.ask({"SET", "k", "v"}, reply, stamp(kBegin - milliseconds{1}));
+  };
+  ASSERT_EQ(lower(codec::DialectId::kDeployed).answer, Answer::kAccepted);
+  ASSERT_EQ(lower(codec::DialectId::kDeployed).answer, Answer::kAccepted);
+  expect_broken(lower(codec::DialectId::kDocumented), "ERR-TEXT-4");
+}
+
+}  // namespace
+}  // namespace fencepost::judge

@@ -1,0 +1,78 @@
+#include "suite/run/capability.h"
+
+#include <algorithm>
+#include <array>
+
+#include "suite/scenario/scenario_fields.h"
+
+namespace fencepost::run {
+namespace {
+
+// Enough for any case, and for all others that run at the time.
+constexpr std::size_t kManyKeys = 4000;
+
+using endpoint::Capabilities;
+
+constexpr std::array kTable = {
+    Capability{"transport", "real MQTT connections: QoS, retain, sessions, disconnections",
+               "this endpoint has no MQTT connections; use embedded or mqtt://",
+               [](const Capabilities& of) { return of.transport; }},
+    Capability{"quota", "the number of keys that fit is known",
+               "name the endpoint's number of keys in a descriptor (capabilities: {quota: N})",
+               [](const Capabilities& of) { return of.quota.has_value(); }},
+    Capability{"restricted-client", "it has a role \"restricted\" that may not touch all keys",
+               "give credentials of a restricted client in a descriptor (roles: {restricted: ...})",
+               [](const Capabilities& of) { return of.has_role("restricted"); }},
+    Capability{"packet-limit", "its Maximum Packet Size is known, and at most 16 MiB",
+               "the broker announces no Maximum Packet Size of at most 16 MiB; if it has one, name "
+               "it in a descriptor (capabilities: {max_packet_size: BYTES})",
+               [](const Capabilities& of) {
+                 return of.max_packet_size && *of.max_packet_size <= kMaxPacket;
+               }},
+    Capability{
+        "restart", "its broker can be restarted",
+        "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
+        [](const Capabilities& of) { return of.restart; }},
+    Capability{"exact-clock", "its store reads the very clock of the clients",
+               "the clock of a store elsewhere is not known to the millisecond; use inproc: or "
+               "embedded",
+               [](const Capabilities& of) { return of.exact_clock; }},
+    Capability{"many-keys", "it has room for thousands of keys",
+               "say how many keys it holds in a descriptor (capabilities: {quota: KEYS}); the case "
+               "needs 4000 or more, so that it leaves room for others",
+               [](const Capabilities& of) {
+                 return of.has_isolated_broker || (of.quota && *of.quota >= kManyKeys);
+               }},
+    Capability{"odd-packets", "its clients can send packets that no client library sends",
+               "only the suite's own client sends such packets; use embedded or mqtt:// with "
+               "--driver builtin",
+               [](const Capabilities& of) { return of.odd_packets; }},
+};
+static_assert(kTable.size() == scenario::fields::kCapabilities.size());
+static_assert(std::equal(kTable.begin(), kTable.end(), scenario::fields::kCapabilities.begin(),
+                         [](const Capability& row, std::string_view name) {
+                           return row.name == name;
+                         }));
+
+}  // namespace
+
+std::span<const Capability> all_capabilities() { return kTable; }
+
+std::string missing_capability(const scenario::Case& test_case, const Capabilities& offered) {
+  for (const std::string& name : test_case.requires_) {
+    for (const Capability& row : kTable) {
+      if (row.name != name || row.offered(offered)) continue;
+      return name + ": " + std::string(row.provide);
+    }
+  }
+  return {};
+}
+
+bool disturbs_others(const scenario::Case& test_case) {
+  return std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
+                     [](const std::string& name) {
+                       return name == "quota" || name == "packet-limit" || name == "restart";
+                     });
+}
+
+}  // namespace fencepost::run

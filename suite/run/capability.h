@@ -1,0 +1,37 @@
+// What cases may need of an endpoint beyond the protocol itself: one table, for the suite, for
+// `fencepost list capabilities` and for `fencepost probe`.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "endpoint/endpoint.h"
+#include "suite/scenario/scenario.h"
+
+namespace fencepost::run {
+
+// The largest packet that cases which go to the limit send; they are skipped where the limit is
+// higher.
+inline constexpr std::uint32_t kMaxPacket = 16U * 1024 * 1024;
+
+struct Capability {
+  std::string_view name;     // in `requires`
+  std::string_view meaning;  // what the endpoint offers then
+  std::string_view provide;  // what to do when it is missing
+  bool (*offered)(const endpoint::Capabilities&);
+};
+
+// All of them, in the order of fields::kCapabilities.
+[[nodiscard]] std::span<const Capability> all_capabilities();
+
+// The first capability that the case needs and the endpoint lacks, and how to provide it; empty
+// when there is none.
+[[nodiscard]] std::string missing_capability(const scenario::Case& test_case,
+                                             const endpoint::Capabilities& offered);
+
+// Does the case fill the endpoint to a limit or restart its broker, so that it belongs on a session
+// of Endpoint::open_isolated_session()?
+[[nodiscard]] bool disturbs_others(const scenario::Case& test_case);
+
+}  // namespace fencepost::run

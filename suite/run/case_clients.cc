@@ -1,0 +1,376 @@
+#include "suite/run/case_clients.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "codec/command.h"
+#include "codec/dialect.h"
+#include "codec/resp3.h"
+#include "codec/topics.h"
+#include "suite/judge/judge.h"
+#include "suite/run/message_checks.h"
+#include "suite/run/time_limits.h"
+
+namespace fencepost::run {
+
+using endpoint::Duration;
+using text::Phrase;
+
+Problem lost(const endpoint::Error& error) {
+  using endpoint::ErrorKind;
+  // Req: ENV-SUBACK-1. Below QoS 1 a message may get lost: its absence would prove nothing.
+  if (error.kind == ErrorKind::kNotAllowed && error.reason_code == 0) {
+    return {.message = error.text,
+            .expected = "a SUBACK with reason code 0x01 (granted QoS 1)",
+            .actual = "0x00 (granted QoS 0)",
+            .charge = {.requirement = "ENV-SUBACK-1"}};
+  }
+  const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
+                    error.kind == ErrorKind::kTimeout;
+  // What was not acknowledged in time may be acknowledged late. What the broker refuses with a
+  // reason code, and a connection that ends, are its own doing.
+  const bool slow = error.kind == ErrorKind::kTimeout ||
+                    (error.kind == ErrorKind::kUnreachable && !error.reason_code);
+  return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive,
+          .doubt = slow ? Doubt::kSetUp : Doubt::kNone,
+          .message = error.text};
+}
+
+Problem unexpected_disconnect(const RequestClient& client) {
+  const endpoint::Disconnected& how = *client.disconnected();
+  // Whatever the case is about: it is the broker that no client can go on with.
+  if (!how.section.empty()) {
+    return {.message = "the broker does what MQTT 5 forbids a server, section " + how.section,
+            .expected = "packets and acknowledgements as MQTT 5 has them",
+            .actual = how.text,
+            .charge = {.direct = std::string(kBrokerRule)}};
+  }
+  const std::string what =
+      how.reason_code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *how.reason_code)
+                      : "connection closed without a DISCONNECT packet";
+  return {.verdict = Verdict::kLost,
+          .message =
+              Phrase("the connection of client ").name(client.name()).words(" ended unexpectedly"),
+          .actual = how.text.empty() ? what : how.text};
+}
+
+namespace {
+
+// The end of the connection says more than that the subscription failed.
+Problem lost_while_subscribing(RequestClient& client, const endpoint::Error& error) {
+  if (error.kind == endpoint::ErrorKind::kLost) client.drain();
+  const auto& how = client.disconnected();
+  return how && !how->section.empty() ? unexpected_disconnect(client) : lost(error);
+}
+
+// Does a step connect, disconnect or subscribe, or may client ids matter? They end with the names
+// of the clients, and only a name of one letter says nothing.
+bool is_about_connections(const scenario::Case& test_case) {
+  const bool named = std::any_of(
+      test_case.clients.begin(), test_case.clients.end(), [](const scenario::ClientSpec& spec) {
+        return spec.name.size() != 1 || spec.name.front() < 'a' || spec.name.front() > 'z';
+      });
+  return named ||
+         std::any_of(test_case.steps.begin(), test_case.steps.end(),
+                     [](const scenario::Step& step) {
+                       return std::holds_alternative<scenario::ConnectStep>(step.what) ||
+                              std::holds_alternative<scenario::DisconnectStep>(step.what) ||
+                              std::holds_alternative<scenario::SubscribeStep>(step.what) ||
+                              std::holds_alternative<scenario::UnsubscribeStep>(step.what) ||
+                              std::holds_alternative<scenario::RestartStep>(step.what);
+                     });
+}
+
+}  // namespace
+
+CaseClients::CaseClients(const scenario::Case& test_case, endpoint::Session& session,
+                         const RunSettings& settings, std::string tag, std::string key_prefix,
+                         std::vector<TranscriptEntry>& transcript)
+    : case_(test_case),
+      session_(session),
+      settings_(settings),
+      id_prefix_("fp-" + settings.run_id + "-" + std::move(tag) + "-"),
+      key_prefix_(std::move(key_prefix)),
+      start_(session.clock().now()),
+      about_connections_(is_about_connections(test_case)),
+      transcript_(transcript) {}
+
+const scenario::ClientSpec& CaseClients::spec_of(const std::string& name) const {
+  const auto found =
+      std::find_if(case_.clients.begin(), case_.clients.end(),
+                   [&](const scenario::ClientSpec& spec) { return spec.name == name; });
+  FENCEPOST_CHECK(found != case_.clients.end());  // the loader has checked the names
+  return *found;
+}
+
+std::string CaseClients::client_id(const std::string& name) const { return id_prefix_ + name; }
+
+std::string CaseClients::client_id(const scenario::ClientSpec& spec) const {
+  if (!spec.same_id_as.empty()) return client_id(spec_of(spec.same_id_as));
+  const auto fixed = settings_.client_ids.find(spec.role);
+  return fixed == settings_.client_ids.end() ? client_id(spec.name) : fixed->second;
+}
+
+std::shared_ptr<Received> CaseClients::received_by(const std::string& id) {
+  std::shared_ptr<Received>& received = received_[id];
+  if (!received) received = std::make_shared<Received>();
+  return received;
+}
+
+Result<RequestClient*, Problem> CaseClients::get(const std::string& name) {
+  const auto found = clients_.find(name);
+  if (found != clients_.end()) return found->second.get();
+  if (auto problem = connect(name)) return fail(std::move(*problem));
+  return clients_[name].get();
+}
+
+std::optional<endpoint::Will> CaseClients::will_of(const scenario::ClientSpec& spec) const {
+  if (!spec.will) return std::nullopt;
+  return endpoint::Will{judge::resolve(spec.will->topic, key_prefix_),
+                        judge::resolve(spec.will->payload, key_prefix_)};
+}
+
+MaybeProblem CaseClients::unsubscribe(const std::string& name) {
+  const auto client = get(name);
+  if (!client) return client.error();
+  const auto done =
+      (*client)->raw().unsubscribe(codec::notification_filter((*client)->client_id()));
+  if (!done) return lost(done.error());
+  (*client)->note("unsubscribed from its notifications");
+  return std::nullopt;
+}
+
+// May the client use a connection that others have used, and leave it to others?
+bool CaseClients::may_share(const scenario::ClientSpec& spec) const {
+  if (settings_.pool == nullptr || about_connections_ || !spec.subscribes || spec.drops ||
+      !spec.clean_start || spec.will || !spec.same_id_as.empty() ||
+      spec.session_expiry_seconds > 0 || spec.receive_maximum > 0 || spec.max_packet_size > 0 ||
+      spec.extras != endpoint::MqttExtras{} || settings_.client_ids.contains(spec.role)) {
+    return false;
+  }
+  return std::none_of(
+      case_.clients.begin(), case_.clients.end(),
+      [&](const scenario::ClientSpec& other) { return other.same_id_as == spec.name; });
+}
+
+std::unique_ptr<RequestClient> CaseClients::reused(const scenario::ClientSpec& spec) {
+  auto spare = settings_.pool->take({spec.role, spec.observes});
+  if (!spare) return nullptr;
+  std::shared_ptr<Received> received = received_by(spare->client_id);
+  auto client = std::make_unique<RequestClient>(
+      spec.name, *std::move(spare), session_.clock(),
+      Recording{transcript_, start_, settings_.transcripts}, received);
+  client->note("goes on as " + client->client_id());
+  return client;
+}
+
+Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenario::ClientSpec& spec,
+                                                                   const std::string& id) {
+  auto connection = session_.connect({.client_id = id,
+                                      .role = spec.role,
+                                      .clean_start = spec.clean_start,
+                                      .session_expiry_seconds = spec.session_expiry_seconds,
+                                      .receive_maximum = spec.receive_maximum,
+                                      .max_packet_size = spec.max_packet_size,
+                                      .will = will_of(spec),
+                                      .extras = spec.extras,
+                                      .droppable = spec.drops});
+  if (!connection) return fail(lost(connection.error()));
+  auto client = std::make_unique<RequestClient>(
+      spec.name, std::move(*connection), id, session_.clock(),
+      Recording{transcript_, start_, settings_.transcripts}, received_by(id));
+  client->note("connected as " + id);
+  if (!spec.subscribes) return client;
+  for (const std::string& filter : {client->response_topic(), codec::notification_filter(id)}) {
+    const auto done = client->raw().subscribe(filter);
+    if (!done) return fail(lost_while_subscribing(*client, done.error()));
+    if (!spec.observes) break;
+  }
+  return client;
+}
+
+MaybeProblem CaseClients::connect(const std::string& name) {
+  const scenario::ClientSpec& spec = spec_of(name);
+  if (auto problem = let_go(name)) return problem;
+  if (may_share(spec)) {
+    if (auto client = reused(spec)) {
+      clients_[name] = std::move(client);
+      return std::nullopt;
+    }
+  }
+  const std::string id = may_share(spec) ? settings_.pool->next_id() : client_id(spec);
+  for (const auto& [other, client] : clients_) {
+    if (client->client_id() == id) client->expect_end();  // its session is taken over
+  }
+  auto client = fresh(spec, id);
+  if (!client) return client.error();
+  clients_[name] = std::move(*client);
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
+  const auto client = get(name);
+  if (!client) return client.error();
+  if (auto problem = check_leftovers(**client)) return problem;
+  if (auto problem = check_surprises()) return problem;
+  (*client)->note(drop ? "drops the connection" : "disconnects");
+  if (drop) {
+    (*client)->raw().drop();
+  } else {
+    (*client)->raw().disconnect();
+  }
+  settle();
+  note_round_trips(**client);
+  clients_.erase(name);
+  return std::nullopt;
+}
+
+// Req: LIFE-DISCONNECT-1. The store learns from its broker that a connection has ended, and may
+// take a moment.
+void CaseClients::settle() {
+  const SlotYield waiting(settings_.slots);
+  session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
+}
+
+MaybeProblem CaseClients::restart_broker(Duration timeout) {
+  if (auto problem = check_leftovers()) return problem;
+  for (const auto& [name, client] : clients_) {
+    client->note("the broker is restarted");
+    client->expect_end();
+  }
+  const auto restarted = session_.restart_broker(client_id("restart"));
+  if (!restarted) return lost(restarted.error());
+  for (const auto& [name, client] : clients_) {
+    const auto ended = [&, of = client.get()] { return of->disconnected().has_value(); };
+    if (client->pump_until(ended, timeout)) continue;
+    return Problem{.verdict = Verdict::kInconclusive,
+                   .message = Phrase("the broker was restarted, and the connection of client ")
+                                  .name(name)
+                                  .words(" did not end")};
+  }
+  if (auto problem = check_leftovers()) return problem;
+  for (const auto& [name, client] : clients_) note_round_trips(*client);
+  clients_.clear();
+  return std::nullopt;
+}
+
+// Ends the connection that a client of this name has, if any.
+MaybeProblem CaseClients::let_go(const std::string& name) {
+  const auto found = clients_.find(name);
+  if (found == clients_.end()) return std::nullopt;
+  if (auto problem = check_leftovers(*found->second)) return problem;
+  if (auto problem = check_surprises()) return problem;
+  if (found->second->disconnected()) settle();
+  note_round_trips(*found->second);
+  clients_.erase(found);
+  return std::nullopt;
+}
+
+// Is it the response to a request that another client has open? Req: ENV-RESPONSE-TOPIC-1
+bool CaseClients::is_for_another(RequestClient& client) const {
+  const auto& message = client.surprises().front().message;
+  if (!message || !message->correlation_data) return false;
+  return std::any_of(clients_.begin(), clients_.end(), [&](const auto& other) {
+    if (other.second.get() == &client) return false;
+    const auto& exchanges = other.second->exchanges();
+    return std::any_of(exchanges.begin(), exchanges.end(), [&](const judge::Exchange& each) {
+      return !each.reply && each.request.correlation_data == message->correlation_data;
+    });
+  });
+}
+
+MaybeProblem CaseClients::check_misdirected(const judge::Exchange& exchange) {
+  for (const auto& [name, client] : clients_) {
+    if (!client->disconnected()) client->drain();
+    if (client->surprises().empty()) continue;
+    const auto& message = client->surprises().front().message;
+    if (message && message->correlation_data == exchange.request.correlation_data) {
+      return check_surprises();
+    }
+  }
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::check_surprises() {
+  for (const auto& [name, client] : clients_) {
+    if (client->surprises().empty()) continue;
+    Problem problem{
+        .message = Phrase("client ").name(name).words(" received a message that nobody asked for"),
+        .expected = "responses to open requests, and notifications of observed keys",
+        .actual = client->surprises().front().text,
+        .charge = {.direct = client->surprises().front().rule},
+        .kind = judge::Mismatch::kUnsolicited};
+    if (is_for_another(*client)) problem.charge.direct = judge::kResponseOfAnother;
+    client->surprises().clear();
+    return problem;
+  }
+  return std::nullopt;
+}
+
+MaybeProblem CaseClients::check_leftovers() {
+  for (const auto& [name, client] : clients_) {
+    if (auto problem = check_leftovers(*client)) return problem;
+  }
+  return check_surprises();
+}
+
+MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
+  if (!client.disconnected()) {
+    client.raw().await_acknowledgements(scaled(kStandstill, settings_.timeout_scale));
+    client.drain();
+  }
+  if (leave_out_) leave_out_(client);
+  if (!client.notifications().empty()) {
+    const Notified& notified = client.notifications().front();
+    return Problem{.message = Phrase("client ")
+                                  .name(client.name())
+                                  .words(" received a notification that the case does not expect"),
+                   .expected = "no further notification",
+                   .actual = shown_notification(notified.message.payload, notified.key),
+                   .charge = {.direct = rule_of_unexpected(client, notified.key)}};
+  }
+  if (client.ended_unexpectedly()) return unexpected_disconnect(client);
+  return std::nullopt;
+}
+
+std::string CaseClients::rule_of_unexpected(const RequestClient& client,
+                                            const std::string& key) const {
+  const bool named = std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
+    const auto& exchanges = each.second->exchanges();
+    return std::any_of(exchanges.begin(), exchanges.end(), [&](const judge::Exchange& one) {
+      return one.command && one.command->key == key;
+    });
+  });
+  return std::string(
+      judge::rule_of_unasked({.key = key,
+                              .of_client = client.exchanges(),
+                              .named = named,
+                              .observed = former_.contains({client.client_id(), key})}));
+}
+
+void CaseClients::note_round_trips(const RequestClient& client) {
+  for (const judge::Exchange& exchange : client.exchanges()) {
+    if (exchange.verb == codec::Verb::kKeynotify) {
+      const auto& command = exchange.command;
+      if (command) former_.emplace(client.client_id(), command->key);
+    }
+    if (exchange.reply) round_trips_.push_back(exchange.reply->time - exchange.sent);
+  }
+}
+
+std::vector<Duration> CaseClients::close(bool passed) {
+  for (const auto& [name, client] : clients_) {
+    note_round_trips(*client);
+    const scenario::ClientSpec& spec = spec_of(name);
+    if (!passed || !may_share(spec) || !client->is_clean()) continue;
+    settings_.pool->give({spec.role, spec.observes}, client->release());
+  }
+  clients_.clear();
+  return std::move(round_trips_);
+}
+
+}  // namespace fencepost::run

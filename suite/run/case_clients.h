@@ -1,0 +1,110 @@
+// The clients of one running case: connects them under ids of their own, lets them go, and sees to
+// it that nothing that they received is overlooked.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "endpoint/endpoint.h"
+#include "suite/run/failure.h"
+#include "suite/run/request_client.h"
+#include "suite/run/run_settings.h"
+#include "suite/run/transcript.h"
+#include "suite/scenario/scenario.h"
+
+namespace fencepost::run {
+
+// What an error of the endpoint means for the case: a connection that is gone, a subscription that
+// was granted with too low a QoS, or trouble that says nothing about the store, such as a
+// subscription that the broker does not allow.
+[[nodiscard]] Problem lost(const endpoint::Error& error);
+
+// The connection of this client ended, and nothing in the case makes that right.
+[[nodiscard]] Problem unexpected_disconnect(const RequestClient& client);
+
+class CaseClients {
+ public:
+  // `tag` distinguishes this case from the others of the run, and so does the prefix of its keys.
+  // All references must outlive the object.
+  CaseClients(const scenario::Case& test_case, endpoint::Session& session,
+              const RunSettings& settings, std::string tag, std::string key_prefix,
+              std::vector<TranscriptEntry>& transcript);
+
+  // The client of that name, connected when it is not yet.
+  [[nodiscard]] Result<RequestClient*, Problem> get(const std::string& name);
+
+  // Connects it; a connection that it has ends first.
+  [[nodiscard]] MaybeProblem connect(const std::string& name);
+
+  // Ends its connection: with a DISCONNECT packet, or as a broken network does. Returns when the
+  // store has had the time to notice.
+  [[nodiscard]] MaybeProblem disconnect(const std::string& name, bool drop);
+
+  // Ends its subscription to its notifications.
+  [[nodiscard]] MaybeProblem unsubscribe(const std::string& name);
+
+  // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
+  // connected again when they are wanted.
+  [[nodiscard]] MaybeProblem restart_broker(endpoint::Duration timeout);
+
+  // A message that nobody asked for, if any client received one.
+  [[nodiscard]] MaybeProblem check_surprises();
+  // Has another client received the response to this request, which nobody else has? Reads what has
+  // come for all of them.
+  [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);
+  // The rule that a notification breaks that this client has not asked for (judge/blame.h).
+  [[nodiscard]] std::string rule_of_unexpected(const RequestClient& client,
+                                               const std::string& key) const;
+  // The same, and notifications that no step has consumed, and connections that ended.
+  [[nodiscard]] MaybeProblem check_leftovers();
+
+  // Leaves out notifications that a right store may send whatever the case says; empty: none is.
+  void may_leave_out(std::function<void(RequestClient&)> leave_out) {
+    leave_out_ = std::move(leave_out);
+  }
+
+  // An MQTT client id that nobody else uses.
+  [[nodiscard]] std::string client_id(const std::string& name) const;
+  // What the case says of the client of that name, which it has.
+  [[nodiscard]] const scenario::ClientSpec& spec_of(const std::string& name) const;
+
+  // Lets all clients go; returns how long each answered request took. `passed`: what they have left
+  // clean goes to RunSettings::pool, else all connections are closed.
+  [[nodiscard]] std::vector<endpoint::Duration> close(bool passed);
+
+ private:
+  [[nodiscard]] std::string client_id(const scenario::ClientSpec& spec) const;
+  [[nodiscard]] std::optional<endpoint::Will> will_of(const scenario::ClientSpec& spec) const;
+  [[nodiscard]] bool may_share(const scenario::ClientSpec& spec) const;
+  [[nodiscard]] Result<std::unique_ptr<RequestClient>, Problem> fresh(
+      const scenario::ClientSpec& spec, const std::string& id);
+  [[nodiscard]] std::unique_ptr<RequestClient> reused(const scenario::ClientSpec& spec);
+  [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
+  [[nodiscard]] MaybeProblem check_leftovers(RequestClient& client);
+  [[nodiscard]] MaybeProblem let_go(const std::string& name);
+  void settle();
+  void note_round_trips(const RequestClient& client);
+  [[nodiscard]] bool is_for_another(RequestClient& client) const;
+
+  const scenario::Case& case_;
+  endpoint::Session& session_;
+  const RunSettings& settings_;
+  std::string id_prefix_;
+  std::string key_prefix_;
+  endpoint::Duration start_;
+  const bool about_connections_;  // the case: each client has one that is as new as it says
+  std::vector<TranscriptEntry>& transcript_;
+  std::map<std::string, std::unique_ptr<RequestClient>> clients_;  // by name
+  std::set<std::pair<std::string, std::string>> former_;  // client ids, and keys that they observed
+  std::map<std::string, std::shared_ptr<Received>> received_;  // by client id
+  std::vector<endpoint::Duration> round_trips_;
+  std::function<void(RequestClient&)> leave_out_{};
+};
+
+}  // namespace fencepost::run

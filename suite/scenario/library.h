@@ -1,0 +1,37 @@
+// The scenarios and requirements: those built into the program, or a folder of one's own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "suite/scenario/requirement.h"
+#include "suite/scenario/scenario.h"
+#include "suite/scenario/scenario_loader.h"
+
+namespace fencepost::scenario {
+
+// Generated from scenarios/ when the program is built; requirements.yaml is among them.
+[[nodiscard]] const std::vector<SourceFile>& built_in_files();
+
+// Is it requirements.yaml?
+[[nodiscard]] bool is_catalogue(const SourceFile& file);
+
+struct Library {
+  Catalogue catalogue;
+  std::vector<Case> cases;
+};
+
+// Loads the cases of `files`; requirements.yaml among them replaces the built-in catalogue. All
+// complaints are appended to `errors`.
+[[nodiscard]] Library load_library(const std::vector<SourceFile>& files,
+                                   std::vector<LoadError>& errors);
+
+// The YAML files at `path`: itself, or those below it when it is a folder. The error says which
+// cannot be read.
+[[nodiscard]] Result<std::vector<SourceFile>, std::string> read_files(const std::string& path);
+
+// The content of one file, within kMostFileBytes.
+[[nodiscard]] Result<SourceFile, std::string> read_file(const std::string& path);
+
+}  // namespace fencepost::scenario

@@ -1,0 +1,30 @@
+// Reads YAML, and refuses what would make a file mean more than it shows: anchors, aliases, tags, a
+// second document, nesting deeper than any scenario needs. So what is read is a finite tree, and
+// all of the file. The only place that knows yaml-cpp.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "suite/scenario/yaml_tree.h"
+
+namespace fencepost::scenario {
+
+struct YamlComplaint {
+  YamlPlace place;
+  std::string text;
+};
+
+// Of a file that may hold secrets, complaints quote no text and no key: one line that lacks its
+// colon, or a password that begins with `!`, and what they quote is the password.
+enum class YamlContent { kPublic, kSecret };
+
+// Adds the document in `content`, UTF-8, to `tree`, and returns its root: null when there is none.
+// Nothing after a complaint. An empty value stands where it is missing, rather than where the next
+// token is.
+[[nodiscard]] std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind,
+                                                 YamlTree& tree,
+                                                 std::vector<YamlComplaint>& complaints);
+
+}  // namespace fencepost::scenario

@@ -1,0 +1,113 @@
+#include "suite/target/conditions_options.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <vector>
+
+#include "base/check.h"
+#include "suite/scenario/yaml_reader.h"
+
+namespace fencepost::target {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kClockOffset = "clock-offset";
+constexpr std::string_view kResponseDelay = "response-delay";
+constexpr std::string_view kResponseJitter = "response-jitter";
+
+// `30s`, `+30s`, `-10m`.
+std::optional<milliseconds> parse_offset(std::string_view text) {
+  const bool behind = text.starts_with('-');
+  if (behind || text.starts_with('+')) text.remove_prefix(1);
+  const auto distance = scenario::parse_duration(text);
+  if (!distance || *distance > endpoint::kMaxClockOffset) return std::nullopt;
+  return behind ? -*distance : *distance;
+}
+
+std::optional<milliseconds> parse_delay(std::string_view text) {
+  const auto delay = scenario::parse_duration(text);
+  return delay && *delay <= endpoint::kMaxDelay ? delay : std::nullopt;
+}
+
+}  // namespace
+
+bool is_condition(std::string_view name) {
+  constexpr std::array kNames = {kClockOffset, kResponseDelay, kResponseJitter};
+  return std::find(kNames.begin(), kNames.end(), name) != kNames.end();
+}
+
+std::optional<std::string> set_condition(std::string_view name, const std::string& text,
+                                         endpoint::Conditions& conditions) {
+  FENCEPOST_CHECK(is_condition(name));
+  if (name == kClockOffset) {
+    const auto offset = parse_offset(text);
+    if (!offset) {
+      return "clock-offset must be a duration such as 30s or -10m, at most 366 days, not \"" +
+             text + "\"";
+    }
+    conditions.clock_offset = *offset;
+    return std::nullopt;
+  }
+  const auto delay = parse_delay(text);
+  if (!delay) {
+    return std::string(name) + " must be a duration such as 200ms, at most 1m, not \"" + text +
+           "\"";
+  }
+  (name == kResponseDelay ? conditions.response_delay : conditions.response_jitter) = *delay;
+  return std::nullopt;
+}
+
+Result<std::vector<const store::Fault*>, std::string> faults_named(const std::string& text) {
+  auto found = store::find_faults(text);
+  if (found) {
+    const auto reason = store::cannot_meet(*found);
+    if (reason) return fail("fault=" + text + " is no store: " + *reason);
+    return found;
+  }
+  const std::string& wrong = found.error();
+  std::vector<std::string_view> known;
+  for (const store::Fault& fault : store::faults()) {
+    known.push_back(fault.id);
+    known.push_back(fault.name);
+  }
+  const std::string guess = scenario::nearest(wrong, known);
+  return fail("there is no fault \"" + wrong + "\"" +
+              (guess.empty() ? "" : ", did you mean " + guess + "?") +
+              "; `fencepost list faults` has all of them");
+}
+
+Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,
+                                                        codec::DialectId dialect) {
+  ReferenceOptions out{.dialect = dialect};
+  for (const auto& [name, value] : url.query) {
+    if (name == "dialect") {
+      const auto known = codec::dialect_named(value);
+      if (!known) return fail("dialect=" + value + " is neither documented nor deployed");
+      out.dialect = *known;
+    } else if (name == "fault") {
+      auto faults = faults_named(value);
+      if (!faults) return fail(faults.error());
+      out.faults = std::move(*faults);
+    } else if (name == "right") {
+      const auto right = store::parse_decisions(value);
+      if (!right) return fail("right=" + value + ": " + right.error());
+      out.right = *right;
+    } else if (name == "seed") {
+      const char* end = value.data() + value.size();
+      const auto [stop, code] = std::from_chars(value.data(), end, out.seed);
+      if (code != std::errc{} || stop != end) return fail("seed=" + value + " is no number");
+    } else if (is_condition(name)) {
+      if (auto wrong = set_condition(name, value, out.conditions)) return fail(std::move(*wrong));
+    } else {
+      return fail("the endpoint has no option \"" + name +
+                  "\"; it may have dialect, clock-offset, response-delay, response-jitter, "
+                  "fault, right and seed");
+    }
+  }
+  if (!out.faults.empty() && out.right) return fail("fault and right: an endpoint is one store");
+  return out;
+}
+
+}  // namespace fencepost::target

@@ -1,0 +1,224 @@
+#include "suite/target/target.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "base/text/printable.h"
+#include "endpoint/in_process.h"
+#include "endpoint/url.h"
+#include "reference_store/variants/variant_store.h"
+#include "suite/target/conditions_options.h"
+
+namespace fencepost::target {
+namespace {
+
+constexpr const char* kRestrictedRole = "restricted";
+
+// Empty: the correct store.
+endpoint::MakeStore maker_of(const ReferenceOptions& given) {
+  if (given.right) return store::make_variant(*given.right);
+  if (given.faults.empty()) return {};
+  return [faults = given.faults, seed = given.seed](const store::ServiceOptions& service) {
+    return store::make_store(faults, service, seed);
+  };
+}
+
+std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& given,
+                                                    const endpoint::Url& url,
+                                                    const std::string& key_prefix) {
+  auto authorization = store::parse_authorization(authorization_below(key_prefix));
+  FENCEPOST_CHECK(authorization.has_value());
+  return endpoint::make_in_process_endpoint(
+      {.service = {.dialect = given.dialect, .store = {.authorization = std::move(*authorization)}},
+       .make_store = maker_of(given),
+       .quota = kReferenceQuota,
+       .roles = {kRestrictedRole},
+       .conditions = given.conditions,
+       .url = url.display(),
+       .key_prefix = key_prefix});
+}
+
+// Two brokers: one without limits for most cases, and a small one, whose few places are soon
+// filled, which takes no large packets, and which may be restarted.
+class EmbeddedEndpoint final : public endpoint::Endpoint {
+ public:
+  // The brokers must outlive the endpoint.
+  EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
+                   const std::string& url, const Descriptor& descriptor, bool exact_clock)
+      : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor))),
+        small_(endpoint::make_mqtt_endpoint(options(small, url, descriptor))),
+        capabilities_(main_->capabilities()) {
+    capabilities_.max_packet_size = kReferencePacketSize;
+    capabilities_.ephemeral = true;
+    capabilities_.exact_clock = exact_clock;
+  }
+
+  [[nodiscard]] const std::string& url() const override { return main_->url(); }
+  [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
+    return capabilities_;
+  }
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session() override {
+    return main_->open_session();
+  }
+  [[nodiscard]] bool sessions_share_clients() const override { return true; }
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_isolated_session() override {
+    return small_->open_session();
+  }
+  Result<void, endpoint::Error> check_reachable(endpoint::Duration timeout) override {
+    auto reached = main_->check_reachable(timeout);
+    return reached ? small_->check_reachable(timeout) : reached;
+  }
+
+ private:
+  static endpoint::MqttOptions options(endpoint::BrokerProcess& broker, const std::string& url,
+                                       const Descriptor& descriptor) {
+    endpoint::MqttOptions out;
+    out.driver = descriptor.mqtt.driver;
+    out.url = url;
+    out.host = "127.0.0.1";
+    out.port = broker.port();
+    out.roles[kRestrictedRole] = {.user = kRestrictedRole};
+    out.capabilities.quota = kReferenceQuota;
+    out.capabilities.has_isolated_broker = true;
+    out.capabilities.roles = {kRestrictedRole};
+    out.capabilities.key_prefix = descriptor.mqtt.capabilities.key_prefix;
+    out.capabilities.restart = true;
+    out.restart = [&broker]() -> Result<void, endpoint::Error> {
+      const auto done = broker.restart();
+      if (done) return {};
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error().text});
+    };
+    return out;
+  }
+
+  std::unique_ptr<endpoint::Endpoint> main_;
+  std::unique_ptr<endpoint::Endpoint> small_;
+  endpoint::Capabilities capabilities_;
+};
+
+// As the plugin reads it; the reference store's own decisions have a text, too.
+std::string right_text(const store::Decisions& decisions) {
+  std::string text = store::to_text(decisions);
+  if (!text.empty()) return text;
+  return std::string(store::kAxes[0].name) + ":" + std::string(store::kAxes[0].decisions[0]);
+}
+
+Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url,
+                                          const Descriptor& descriptor) {
+  const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
+  Target target;
+  for (const bool small : {false, true}) {
+    auto broker =
+        endpoint::BrokerProcess::start({.dialect = given.dialect,
+                                        .quota = small ? kReferenceQuota : 0,
+                                        .max_packet_size = small ? kReferencePacketSize : 0,
+                                        .authorization_json = authorization_below(key_prefix),
+                                        .conditions = given.conditions,
+                                        .fault = store::ids_of(given.faults),
+                                        .seed = given.seed,
+                                        .right = given.right ? right_text(*given.right) : ""});
+    if (!broker) {
+      const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
+      return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
+                              broker.error().text});
+    }
+    target.brokers.push_back(std::move(*broker));
+  }
+  target.endpoint =
+      std::make_unique<EmbeddedEndpoint>(*target.brokers[0], *target.brokers[1], url.display(),
+                                         descriptor, given.conditions.clock_offset.count() == 0);
+  return target;
+}
+
+Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
+  endpoint::MqttOptions options = descriptor.mqtt;
+  options.url = url.display();
+  options.host = url.host;
+  options.port = url.port;
+  options.tls = url.scheme == endpoint::Scheme::kMqtts;
+  if (!url.user.empty()) {
+    options.credentials.user = url.user;
+    options.credentials.password = url.password;
+  }
+  if (descriptor.restart) {
+    options.restart = [hook = *descriptor.restart,
+                       secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
+      const auto done = run_hook(hook);
+      if (done) return {};
+      // What it writes may name the passwords that it needs. (The command itself, in which the
+      // shell's quotes would hide them, is in no message.)
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal,
+                                  text::without_secrets(done.error(), secrets)});
+    };
+  }
+  Target target;
+  target.endpoint = endpoint::make_mqtt_endpoint(std::move(options));
+  return target;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<store::Handler>, TargetError> open_store(const Descriptor& descriptor,
+                                                                codec::DialectId dialect) {
+  const auto usage = [](std::string text) {
+    return fail(TargetError{TargetErrorKind::kUsage, std::move(text)});
+  };
+  const auto url = endpoint::parse_url(descriptor.url);
+  if (!url) return usage(url.error());
+  if (url->scheme != endpoint::Scheme::kInProcess) return usage("this is not an inproc: endpoint");
+  const auto given = reference_options(*url, dialect);
+  if (!given) return usage(given.error());
+  const endpoint::Conditions& conditions = given->conditions;
+  if (conditions.clock_offset.count() != 0 || conditions.response_delay.count() != 0 ||
+      conditions.response_jitter.count() != 0) {
+    return usage("clock-offset, response-delay and response-jitter are for an embedded endpoint");
+  }
+  const store::ServiceOptions service{.dialect = given->dialect};
+  if (const endpoint::MakeStore make = maker_of(*given)) return make(service);
+  return std::make_unique<store::Service>(service);
+}
+
+std::string authorization_below(const std::string& key_prefix) {
+  // Keys of cases look like <prefix>/<run>/<case>/<name>; names that begin with a word below are
+  // for the role.
+  const std::string below = '"' + key_prefix + "/*/";
+  return R"({"policies": [
+    {"principals": {"usernames": ["restricted"]},
+     "stateStoreResources": [
+       {"method": "Read", "keyType": "Pattern", "keys": [)" +
+         below + R"(read-only/*"]},
+       {"method": "Write", "keyType": "Pattern", "keys": [)" +
+         below + R"(write-only/*"]},
+       {"method": "ReadWrite", "keyType": "Pattern",
+        "keys": [)" +
+         below + "shared/*\", " + below + "probe\", " + below + R"(fence-*"]}]},
+    {"principals": {"clientIds": ["*"]},
+     "stateStoreResources": [{"method": "ReadWrite", "keyType": "Pattern", "keys": ["*"]}]}]})";
+}
+
+const std::string& reference_authorization() {
+  static const std::string json = authorization_below(endpoint::Capabilities{}.key_prefix);
+  return json;
+}
+
+Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::DialectId dialect) {
+  const auto url = endpoint::parse_url(descriptor.url);
+  if (!url) return fail(TargetError{TargetErrorKind::kUsage, url.error()});
+  const bool ours =
+      url->scheme == endpoint::Scheme::kEmbedded || url->scheme == endpoint::Scheme::kInProcess;
+  if (!ours) {
+    if (!url->query.empty()) {
+      return fail(TargetError{TargetErrorKind::kUsage,
+                              "mqtt URLs take no options; put them into a descriptor"});
+    }
+    return open_network(descriptor, *url);
+  }
+  const auto given = reference_options(*url, dialect);
+  if (!given) return fail(TargetError{TargetErrorKind::kUsage, given.error()});
+  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*given, *url, descriptor);
+  Target target;
+  target.endpoint = open_in_process(*given, *url, descriptor.mqtt.capabilities.key_prefix);
+  return target;
+}
+
+}  // namespace fencepost::target

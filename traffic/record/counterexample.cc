@@ -1,0 +1,309 @@
+#include "traffic/record/counterexample.h"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/bytes.h"
+#include "base/durations.h"
+#include "base/text/printable.h"
+#include "endpoint/in_process.h"
+#include "report/report_files.h"
+#include "suite/run/transcript.h"
+#include "suite/scenario/library.h"
+#include "suite/scenario/recorded.h"
+#include "suite/scenario/scenario_loader.h"
+#include "suite/scenario/writer.h"
+#include "traffic/record/workload_scenario.h"
+#include "traffic/replay/replay.h"
+#include "traffic/search/saved_workload.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::record {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::string_view kFoundBy = "explore";
+constexpr std::size_t kLastPackets = 8;  // shown without --trace
+constexpr std::size_t kShownPayload = 200;
+constexpr std::size_t kScenarioRuns = 5;
+
+// ---- What people see
+
+// Payload and user properties, on one line.
+std::string in_one_line(const codec::Message& message) {
+  std::string out = escape(message.payload, kShownPayload);
+  for (const auto& [name, value] : message.user_properties) {
+    out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
+  }
+  return out;
+}
+
+// What went over the wire, a line a packet. Clients are numbered as in the workload.
+std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
+  std::vector<std::string> out;
+  for (const search::Packet& packet : packets) {
+    const auto time = packet.at - packets.front().at;
+    const std::string client = "c" + packet.client_id.substr(packet.client_id.rfind('-') + 1);
+    if (packet.kind == search::Packet::Kind::kDisconnected) {
+      out.push_back(run::to_line({.time = time, .client = client, .summary = "disconnected"}));
+      continue;
+    }
+    const run::Direction direction = packet.kind == search::Packet::Kind::kRequest
+                                         ? run::Direction::kSent
+                                         : run::Direction::kReceived;
+    run::TranscriptEntry entry = run::make_entry(time, client, direction, packet.message);
+    entry.payload_bytes = packet.payload_bytes;
+    out.push_back(run::to_line(entry));
+  }
+  return out;
+}
+
+std::string heading(const judge::Judgement& judgement, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* rule = catalogue.find(judgement.requirement);
+  return fmt::format("{}: {}", judgement.requirement, rule == nullptr ? "" : rule->text);
+}
+
+codec::DialectId dialect_of(const ExploreRun& run) {
+  return run.suite.settings.profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
+                                                                   : codec::DialectId::kDeployed;
+}
+
+// "workload 17 of seed 5"
+std::string number_text(const search::Counterexample& found, const ExploreRun& run) {
+  return run.explore.all != nullptr
+             ? fmt::format("workload {} of all of depth {}", found.example,
+                           run.explore.all->depth())
+             : fmt::format("workload {} of seed {}", found.example, run.explore.seed);
+}
+
+std::string again(const search::Counterexample& found, const ExploreRun& run) {
+  std::string out = command_text(run.call, "explore");
+  out += run.explore.all != nullptr ? fmt::format(" --exhaustive {}", run.explore.all->depth())
+                                    : fmt::format(" --seed {}", run.explore.seed);
+  out += fmt::format(" --example {}", found.example);
+  for (const std::string& known : run.call.ignore) {
+    out += " --ignore " + text::shell_word(known);
+  }
+  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
+    out += fmt::format(" --max-operations {}", run.explore.max_operations);
+  }
+  return out;
+}
+
+// ---- What is saved
+
+// "ft" of FT-LOWER-1
+std::string area_of(const std::string& requirement) {
+  std::string out = requirement.substr(0, requirement.find('-'));
+  for (char& c : out) c = static_cast<char>(c - 'A' + 'a');
+  return out;
+}
+
+// explore.ft.34da63fc: the same for the same file.
+std::string id_of(const std::string& requirement, const std::string& text) {
+  return fmt::format("{}.{}.{:08x}", kFoundBy, area_of(requirement),
+                     stable_hash(text) & 0xffffffffU);
+}
+
+using Saved = Result<std::string, std::string>;
+
+// Writes the file, and says so with the command that runs it again.
+Saved write_and_tell(const std::filesystem::path& folder, const std::string& name,
+                     const std::string& text, const std::string& command) {
+  std::error_code ignored;  // what cannot be written is said then
+  std::filesystem::create_directories(folder, ignored);
+  const std::string file = (folder / name).lexically_normal().string();
+  if (auto written = report::write_file(file, text); !written) {
+    return fail(std::move(written.error()));
+  }
+  return fmt::format("  saved     {}\n  replay    {} {}\n", file, command, text::shell_word(file));
+}
+
+// The workload itself, which the oracle judges again.
+Saved save_workload(const search::Counterexample& found, const ExploreRun& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  search::SavedWorkload saved{
+      .requirement = judgement.requirement,
+      .comments = {heading(judgement, run.library.catalogue), "because " + judgement.because,
+                   fmt::format("found by fencepost explore {} at {}, {}; {}",
+                               report::suite_version(), run.context.endpoint, run.context.started,
+                               number_text(found, run)),
+                   fmt::format("failed {} times of {}", found.failed, found.runs), "",
+                   "The packets of one of these runs:"},
+      .trace = found.trace};
+  for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
+  const std::filesystem::path folder =
+      std::filesystem::path(run.save) / (found.failed == 0 ? "seen-once" : "");
+  const std::string id = id_of(judgement.requirement, workload::to_text(found.trace));
+  return write_and_tell(folder, id + std::string(search::kWorkloadExtension), to_text(saved),
+                        command_text(run.call, "explore") + " --replay");
+}
+
+// ---- Scenarios
+
+// Runs the case once, with keys of its own.
+run::CaseResult run_once(endpoint::Endpoint& endpoint, const scenario::Case& test_case,
+                         const scenario::Catalogue& catalogue, run::SuiteOptions suite,
+                         const Trials& trials) {
+  suite.settings.run_id = trials.new_run_id();
+  run::SuiteResult result = run::run_suite(endpoint, {&test_case}, catalogue, suite, trials.stop,
+                                           [](const run::CaseResult&, std::size_t, std::size_t) {});
+  return std::move(result.cases.front());
+}
+
+bool passes_on_the_reference_store(const scenario::Case& test_case, const ExploreRun& run,
+                                   const Trials& trials) {
+  endpoint::InProcessOptions right;
+  right.service.dialect = dialect_of(run);
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(right));
+  run::SuiteOptions suite = run.suite;
+  suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
+  suite.offered.reset();
+  return run_once(*endpoint, test_case, run.library.catalogue, suite, trials).verdict ==
+         run::Verdict::kPassed;
+}
+
+// How the case fails; nothing unless it does each time.
+std::optional<run::CaseResult> certain_failure(const scenario::Case& test_case,
+                                               const ExploreRun& run, const Trials& trials) {
+  std::optional<run::CaseResult> failure;
+  for (std::size_t i = 0; i < kScenarioRuns; ++i) {
+    failure = run_once(trials.endpoint, test_case, run.library.catalogue, run.suite, trials);
+    if (failure->verdict != run::Verdict::kFailed || failure->waived) return std::nullopt;
+  }
+  return failure;
+}
+
+// A case that fails at this endpoint and passes at the reference store.
+struct Failing {
+  scenario::Case test_case;
+  scenario::Recorded recorded;
+};
+
+std::optional<Failing> failing_case(const std::vector<scenario::Case>& cases, const ExploreRun& run,
+                                    const Trials& trials) {
+  for (const scenario::Case& test_case : cases) {
+    const auto failure = certain_failure(test_case, run, trials);
+    if (!failure || !passes_on_the_reference_store(test_case, run, trials)) continue;
+    const scenario::Recorded origin{.by = std::string(kFoundBy),
+                                    .when = run.context.started,
+                                    .endpoint = run.context.endpoint,
+                                    .seed = run.explore.seed};
+    return Failing{test_case, replay::with_failure(origin, *failure)};
+  }
+  return std::nullopt;
+}
+
+// What the workload does, as it would be loaded from a file: so what is saved is what was tried.
+std::vector<scenario::Case> cases_of(const search::Counterexample& found, bool keeps_waits,
+                                     const ExploreRun& run) {
+  const search::JudgedRunOptions& judged = run.explore.judged;
+  WorkloadScenarioOptions options{.dialect = dialect_of(run), .short_expiry = judged.short_expiry};
+  options.capture.expiry_slack = std::chrono::ceil<milliseconds>(judged.oracle.expiry_slack);
+  options.capture.keeps_waits = keeps_waits;
+  const auto made = workload_scenario(found.trace, options);
+  if (!made) return {};
+  std::vector<scenario::LoadError> errors;
+  std::vector<scenario::Case> cases =
+      scenario::load_scenario({"workload", made->text()}, run.library.catalogue.ids(), errors);
+  return errors.empty() ? cases : std::vector<scenario::Case>{};
+}
+
+// Nothing where no scenario can say it. Most need no time between their requests, and then the
+// scenario takes none.
+std::optional<Failing> as_scenario(const search::Counterexample& found, const ExploreRun& run,
+                                   const Trials& trials) {
+  const std::vector<scenario::Case> quick = cases_of(found, false, run);
+  if (auto failing = failing_case(quick, run, trials)) return failing;
+  const std::vector<scenario::Case> waiting = cases_of(found, true, run);
+  return waiting == quick ? std::nullopt : failing_case(waiting, run, trials);
+}
+
+Saved save_scenario(const Failing& failing, const search::Counterexample& found,
+                    const ExploreRun& run) {
+  const judge::Judgement& judgement = found.rejection().judgement;
+  const std::string trace = workload::to_text(found.trace);
+  const std::string id = id_of(judgement.requirement, trace);
+  scenario::Case test_case = failing.test_case;
+  test_case.id = id;
+  test_case.area = kFoundBy;
+  test_case.title = text::one_line(text::printable(heading(judgement, run.library.catalogue)));
+  test_case.recorded = failing.recorded;
+  scenario::FileComments comments{.file = {fmt::format("The {}:", number_text(found, run))}};
+  for (const workload::Operation& operation : found.trace) {
+    comments.file.push_back("  " + workload::to_text(operation));
+  }
+  const std::string text = scenario::to_yaml({&test_case, 1}, comments);
+  return write_and_tell(run.save, id + ".yaml", text, command_text(run.call, "replay"));
+}
+
+}  // namespace
+
+std::string command_text(const ExploreCall& call, const std::string& command) {
+  std::string out = text::shell_word(call.program) + " " + command;
+  const auto add = [&](const char* option, const std::string& value) {
+    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
+  };
+  add("--endpoint", call.endpoint);
+  add("--descriptor", call.descriptor);
+  add("--profile", call.profile);
+  add("--wording", call.wording);
+  add("--driver", call.driver);
+  if (call.timeout_scale != 1.0) out += fmt::format(" --timeout-scale {}", call.timeout_scale);
+  return out;
+}
+
+std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
+                           bool all_packets, const scenario::Catalogue& catalogue) {
+  const search::Rejection& rejection = *run.rejection;
+  std::string out = fmt::format("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
+  out += fmt::format("  because   {}\n", rejection.judgement.because);
+  out += fmt::format("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
+  out += fmt::format("  sent      {}\n", in_one_line(rejection.request));
+  if (rejection.reply) {
+    const bool cut = rejection.reply_bytes > rejection.reply->payload.size();
+    out += fmt::format("  got       {}{}\n", in_one_line(*rejection.reply),
+                       cut ? fmt::format("  ({} bytes in all)", rejection.reply_bytes) : "");
+  }
+  out += "  workload\n";
+  for (const workload::Operation& operation : trace) {
+    out += fmt::format("    {}\n", workload::to_text(operation));
+  }
+  const std::vector<std::string> lines = lines_of(run.packets);
+  const std::size_t left_out =
+      all_packets ? 0 : lines.size() - std::min(lines.size(), kLastPackets);
+  if (!lines.empty()) out += fmt::format("  {}packets\n", left_out > 0 ? "last " : "");
+  for (std::size_t i = left_out; i < lines.size(); ++i) out += fmt::format("  {}\n", lines[i]);
+  return out;
+}
+
+std::string counterexample_text(const search::Counterexample& found, const ExploreRun& run) {
+  return rejection_text(found.run, found.trace, run.all_packets, run.library.catalogue) +
+         fmt::format(
+             "  found     after {:.1f} s, {}; {} operations, shrunk from {} with {} runs{}\n",
+             in_seconds(found.found_after), number_text(found, run), found.trace.size(),
+             found.operations_at_first, found.shrink_runs,
+             found.is_smallest ? "" : "; there was no time to try everything that is smaller") +
+         fmt::format("  fails     {} times of {}\n  again     {}\n", found.failed, found.runs,
+                     again(found, run));
+}
+
+Result<std::string, std::string> save(const search::Counterexample& found, const ExploreRun& run,
+                                      const Trials& trials) {
+  if (found.failed > 0) {
+    if (const auto failing = as_scenario(found, run, trials)) {
+      return save_scenario(*failing, found, run);
+    }
+  }
+  return save_workload(found, run);
+}
+
+}  // namespace fencepost::record

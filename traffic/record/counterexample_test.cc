@@ -1,0 +1,252 @@
+#include "traffic/record/counterexample.h"
+
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "endpoint/in_process.h"
+#include "reference_store/faults/fault.h"
+#include "suite/testing/temporary_folder.h"
+#include "traffic/search/saved_workload.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::record {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::Not;
+using testing::StartsWith;
+
+const std::atomic<bool> kNeverStop{false};
+
+// A store with this fault, or, of "", the right one.
+std::unique_ptr<endpoint::Endpoint> store(std::string_view fault) {
+  endpoint::InProcessOptions options;
+  if (const store::Fault* found = store::find_fault(fault)) {
+    options.make_store = [found](const store::ServiceOptions& service) {
+      return found->make(service, 1);
+    };
+  }
+  return endpoint::make_in_process_endpoint(std::move(options));
+}
+
+const scenario::Library& library() {
+  static const scenario::Library out = [] {
+    std::vector<scenario::LoadError> errors;
+    return scenario::load_library({}, errors);
+  }();
+  return out;
+}
+
+std::vector<std::string> files_in(const std::filesystem::path& folder) {
+  std::vector<std::string> out;
+  for (const auto& each : std::filesystem::recursive_directory_iterator(folder)) {
+    if (each.is_regular_file()) out.push_back(each.path().lexically_relative(folder).string());
+  }
+  return out;
+}
+
+class CounterexampleTest : public testing::Test {
+ protected:
+  CounterexampleTest() {
+    run_.explore.judged.oracle.clock = {.low_ms = -1, .high_ms = 1};
+    run_.explore.run_id = "t";
+    run_.explore.seed = 7;
+    run_.suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
+  }
+
+  // What a search has found at the store that is wrong like this.
+  search::Counterexample found_at(std::string_view fault) {
+    search::ExploreOptions options = run_.explore;
+    options.max_examples = 2'000;
+    const auto endpoint = store(fault);
+    auto result =
+        search::explore(*endpoint, options, kNeverStop, [](const search::ExploreProgress&) {});
+    EXPECT_EQ(result.found.size(), 1U);
+    return std::move(result.found.at(0));
+  }
+  Result<std::string, std::string> save_at(std::string_view fault,
+                                           const search::Counterexample& found) {
+    const auto endpoint = store(fault);
+    int number = 0;
+    return save(found, run_,
+                {.endpoint = *endpoint,
+                 .new_run_id = [&number] { return "run" + std::to_string(++number); },
+                 .stop = kNeverStop});
+  }
+
+  test::TemporaryFolder folder_;
+  ExploreRun run_{.call = {.endpoint = "inproc:?fault=S01"},
+                  .library = library(),
+                  .context = {.endpoint = "inproc:", .started = "2026-01-01T00:00:00Z"},
+                  .explore = {},
+                  .suite = {},
+                  .save = (folder_.path() / "found").string()};
+};
+
+// --- texts ---------------------------------------------------------------------------------------
+
+TEST_F(CounterexampleTest, IsTold) {
+  search::Counterexample found = found_at("S01");
+  found.found_after = 1'500ms;
+  found.example = 3;
+  found.operations_at_first = 20;
+  found.shrink_runs = 9;
+  found.runs = 5;
+  found.failed = 5;
+  found.is_smallest = true;
+  const std::string text = counterexample_text(found, run_);
+  const std::string& rule = found.rejection().judgement.requirement;
+  EXPECT_THAT(text, StartsWith("\nREJECTED  " + rule + ": " + library().catalogue.find(rule)->text +
+                               "\n  because   " + found.rejection().judgement.because +
+                               "\n  at        operation "));
+  EXPECT_THAT(text, HasSubstr("\n  workload\n    " + workload::to_text(found.trace[0]) + "\n"));
+  EXPECT_THAT(text,
+              EndsWith("  found     after 1.5 s, workload 3 of seed 7; " +
+                       std::to_string(found.trace.size()) +
+                       " operations, shrunk from 20 with 9 runs\n"
+                       "  fails     5 times of 5\n"
+                       "  again     fencepost explore --endpoint 'inproc:?fault=S01' --seed 7 "
+                       "--example 3\n"));
+  found.is_smallest = false;
+  EXPECT_THAT(counterexample_text(found, run_),
+              HasSubstr(" with 9 runs; there was no time to try everything that is smaller\n"));
+  const workload::Enumeration all(2);
+  run_.explore.all = &all;
+  const std::string enumerated = counterexample_text(found, run_);
+  EXPECT_THAT(enumerated, HasSubstr("after 1.5 s, workload 3 of all of depth 2; "));
+  EXPECT_THAT(enumerated, EndsWith("'inproc:?fault=S01' --exhaustive 2 --example 3\n"));
+}
+
+TEST_F(CounterexampleTest, IsFoundAgainAsItWas) {
+  const search::Counterexample found = found_at("S01");
+  run_.call = {.program = "/my tools/fencepost",
+               .endpoint = "mqtt://host",
+               .descriptor = "d.yaml",
+               .profile = "documented",
+               .wording = "preview",
+               .driver = "paho",
+               .timeout_scale = 2.5,
+               .ignore = {"FT-*", "SET-1: a b"}};
+  run_.explore.max_operations = 10;
+  EXPECT_THAT(counterexample_text(found, run_),
+              HasSubstr("'/my tools/fencepost' explore --endpoint mqtt://host --descriptor d.yaml "
+                        "--profile documented --wording preview --driver paho --timeout-scale 2.5 "
+                        "--seed 7 --example " +
+                        std::to_string(found.example) +
+                        " --ignore 'FT-*' --ignore 'SET-1: a b' --max-operations 10\n"));
+  EXPECT_EQ(command_text({}, "replay"), "fencepost replay");
+}
+
+search::JudgedRun rejected_run() {
+  search::JudgedRun out;
+  out.rejection =
+      search::Rejection{.operation = 1,
+                        .judgement = {.requirement = "X-1", .because = "so"},
+                        .request = {.payload = "*1\r\n", .user_properties = {{"a", "b"}}}};
+  return out;
+}
+
+TEST(RejectionText, HasTheBytesAndTheLastPackets) {
+  search::JudgedRun run = rejected_run();
+  const workload::Trace trace = *workload::parse_trace("c0 GET k0\nc1 GET k1\n");
+  EXPECT_EQ(rejection_text(run, trace, false, {}),
+            "\nREJECTED  X-1: \n  because   so\n  at        operation 2 of 2\n"
+            "  sent      *1\\r\\n  a=b\n  workload\n    c0 GET k0\n    c1 GET k1\n");
+  run.rejection->reply = codec::Message{.payload = "+OK"};
+  run.rejection->reply_bytes = 3;
+  EXPECT_THAT(rejection_text(run, trace, false, {}), HasSubstr("\n  got       +OK\n"));
+  run.rejection->reply_bytes = 9'000;
+  EXPECT_THAT(rejection_text(run, trace, false, {}),
+              HasSubstr("\n  got       +OK  (9000 bytes in all)\n"));
+  using Kind = search::Packet::Kind;
+  run.packets.assign(8,
+                     {.kind = Kind::kRequest, .client_id = "t-1-4", .message = {.payload = "q"}});
+  EXPECT_THAT(rejection_text(run, trace, false, {}), HasSubstr("\n  packets\n"));
+  run.packets.push_back(
+      {.kind = Kind::kReceived, .client_id = "t-1-5", .message = {.payload = "r"}});
+  run.packets.push_back({.kind = Kind::kDisconnected, .client_id = "t-1-6"});
+  const std::string text = rejection_text(run, trace, false, {});
+  EXPECT_THAT(text, AllOf(HasSubstr("\n  last packets\n"), HasSubstr(" c5 "),
+                          testing::ContainsRegex(" c6 +\\* disconnected\n$")));
+  const std::string all = rejection_text(run, trace, true, {});
+  EXPECT_EQ(std::count(all.begin(), all.end(), '\n'),
+            std::count(text.begin(), text.end(), '\n') + 2);
+  EXPECT_THAT(all, Not(HasSubstr("last packets")));
+}
+
+// --- files ---------------------------------------------------------------------------------------
+
+TEST_F(CounterexampleTest, IsSavedAsAScenarioThatFailsAgain) {
+  const search::Counterexample found = found_at("S01");
+  const auto saved = save_at("S01", found);
+  ASSERT_TRUE(saved) << saved.error();
+  const std::vector<std::string> files = files_in(run_.save);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_THAT(files[0], MatchesRegex("explore\\.[a-z]+\\.[0-9a-f]{8}\\.yaml"));
+  const std::string path = run_.save + "/" + files[0];
+  EXPECT_EQ(*saved, "  saved     " + path +
+                        "\n  replay    fencepost replay --endpoint "
+                        "'inproc:?fault=S01' " +
+                        path + "\n");
+  const std::string text = folder_.read("found/" + files[0]);
+  for (const char* part : {"by: explore", "endpoint: 'inproc:'", "seed: 7", "signature: '",
+                           "when: '2026-01-01T00:00:00Z'"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_THAT(text, HasSubstr("# The workload " + std::to_string(found.example) + " of seed 7:"));
+  std::vector<scenario::LoadError> errors;
+  const auto cases = scenario::load_scenario({path, text}, library().catalogue.ids(), errors);
+  ASSERT_EQ(cases.size(), 1U);
+  EXPECT_EQ(cases[0].id + ".yaml", files[0]);
+  EXPECT_EQ(cases[0].recorded->requirement, found.rejection().judgement.requirement);
+  // The same again is the same file.
+  ASSERT_TRUE(save_at("S01", found));
+  EXPECT_EQ(files_in(run_.save), files);
+}
+
+TEST_F(CounterexampleTest, IsSavedAsTheWorkloadWhereNoScenarioFails) {
+  const search::Counterexample found = found_at("S01");
+  const auto saved = save_at("", found);
+  ASSERT_TRUE(saved) << saved.error();
+  const std::vector<std::string> files = files_in(run_.save);
+  ASSERT_EQ(files.size(), 1U);
+  EXPECT_THAT(files[0], EndsWith(".trace"));
+  EXPECT_THAT(*saved, EndsWith("\n  replay    fencepost explore --endpoint 'inproc:?fault=S01' "
+                               "--replay " +
+                               run_.save + "/" + files[0] + "\n"));
+  const std::string text = folder_.read("found/" + files[0]);
+  EXPECT_THAT(text, AllOf(HasSubstr("# because "),
+                          HasSubstr("at inproc:, 2026-01-01T00:00:00Z; workload " +
+                                    std::to_string(found.example) + " of seed 7"),
+                          HasSubstr("# The packets of one of these runs:"), HasSubstr(" c0 ")));
+  const auto read = search::parse_saved_workload(text);
+  ASSERT_TRUE(read) << read.error();
+  EXPECT_EQ(read->requirement, found.rejection().judgement.requirement);
+  EXPECT_EQ(workload::to_text(read->trace), workload::to_text(found.trace));
+}
+
+TEST_F(CounterexampleTest, GoesToAFolderOfItsOwnWhereItWasSeenOnce) {
+  search::Counterexample found = found_at("S01");
+  found.failed = 0;
+  ASSERT_TRUE(save_at("S01", found));
+  EXPECT_THAT(files_in(run_.save), testing::ElementsAre(StartsWith("seen-once/explore.")));
+}
+
+TEST_F(CounterexampleTest, SaysThatItCannotBeSaved) {
+  run_.save = folder_.write("file", "").string();
+  const auto saved = save_at("S01", found_at("S01"));
+  ASSERT_FALSE(saved);
+  EXPECT_THAT(saved.error(), HasSubstr(run_.save));
+}
+
+}  // namespace
+}  // namespace fencepost::record

@@ -1,0 +1,258 @@
+// explore() against stores in this process: it ends in time, finds again what it has found, and
+// passes over what it shall ignore.
+
+#include "traffic/search/explore.h"
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "endpoint/in_process.h"
+#include "reference_store/faults/fault.h"
+#include "reference_store/service.h"
+#include "suite/testing/fake_endpoint.h"
+#include "traffic/search/judged_run.h"
+#include "workload/trace_text.h"
+
+namespace fencepost::search {
+namespace {
+
+using namespace std::chrono_literals;
+
+const std::atomic<bool> kNeverStop{false};
+const std::function<void(const ExploreProgress&)> kQuietly = [](const ExploreProgress&) {};
+
+std::unique_ptr<endpoint::Endpoint> faulty(std::string_view id) {
+  const store::Fault* fault = store::find_fault(id);
+  endpoint::InProcessOptions options;
+  options.make_store = [fault](const store::ServiceOptions& service) {
+    return fault->make(service, 1);
+  };
+  return endpoint::make_in_process_endpoint(std::move(options));
+}
+
+ExploreOptions in_process_options() {
+  ExploreOptions options{.run_id = "t", .seed = 1, .max_examples = 2'000, .jobs = 2};
+  options.judged.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  return options;
+}
+
+TEST(Explore, FindsTheSameCounterexampleAgainByItsNumber) {
+  const auto endpoint = faulty("S01");
+  ExploreOptions options = in_process_options();
+  const ExploreResult first = explore(*endpoint, options, kNeverStop, kQuietly);
+  ASSERT_EQ(first.found.size(), 1U);
+  EXPECT_EQ(first.found.front().failed, first.found.front().runs);
+  EXPECT_TRUE(first.found.front().is_smallest);
+  options.first_example = first.found.front().example;
+  options.max_examples = 1;
+  const ExploreResult again = explore(*endpoint, options, kNeverStop, kQuietly);
+  ASSERT_EQ(again.found.size(), 1U);
+  EXPECT_EQ(workload::to_text(again.found.front().trace),
+            workload::to_text(first.found.front().trace));
+}
+
+TEST(Explore, KeepsThePacketsOfACounterexample) {
+  const auto endpoint = faulty("S01");
+  const ExploreResult result = explore(*endpoint, in_process_options(), kNeverStop, kQuietly);
+  ASSERT_EQ(result.found.size(), 1U);
+  const JudgedRun& run = result.found.front().run;
+  ASSERT_FALSE(run.packets.empty());
+  const Packet& last = run.packets.back();
+  EXPECT_EQ(last.kind, Packet::Kind::kReceived);
+  EXPECT_EQ(last.message.payload, run.rejection->reply->payload);
+}
+
+TEST(Explore, GoesOnAfterWhatItIgnores) {
+  const auto endpoint = faulty("S01");
+  ExploreOptions options = in_process_options();
+  options.ignores = [](const judge::Judgement&) { return true; };
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(result.found.empty());
+  EXPECT_GT(result.progress.ignored, 0U);
+  EXPECT_EQ(result.progress.examples, options.max_examples);
+}
+
+TEST(Explore, FindsSeveralRequirementsEachOnce) {
+  const auto endpoint = faulty("H21");
+  ExploreOptions options = in_process_options();
+  options.stop_after = 2;
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  ASSERT_EQ(result.found.size(), 2U);
+  EXPECT_NE(result.found[0].rejection().judgement.requirement,
+            result.found[1].rejection().judgement.requirement);
+}
+
+// As many as there are, and the same again by its number.
+TEST(Explore, LeavesNothingOutOfAnEnumeration) {
+  const workload::Enumeration all(1);
+  ExploreOptions options = in_process_options();
+  options.all = &all;
+  options.max_examples = 0;
+  options.first_example = all.size() - 200;
+  const auto right = endpoint::make_in_process_endpoint({});
+  const ExploreResult passed = explore(*right, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(passed.found.empty());
+  EXPECT_EQ(passed.progress.examples, 201U);
+  EXPECT_EQ(passed.progress.of, 201U);
+  const auto wrong = faulty("S01");
+  options.first_example = 1;
+  const ExploreResult first = explore(*wrong, options, kNeverStop, kQuietly);
+  ASSERT_EQ(first.found.size(), 1U);
+  options.first_example = first.found.front().example;
+  options.max_examples = 1;
+  const ExploreResult again = explore(*wrong, options, kNeverStop, kQuietly);
+  ASSERT_EQ(again.found.size(), 1U);
+  EXPECT_EQ(workload::to_text(again.found.front().trace),
+            workload::to_text(first.found.front().trace));
+}
+
+// A store that takes so long for each request.
+class Slow final : public store::Handler {
+ public:
+  Slow(std::unique_ptr<store::Handler> store, std::chrono::milliseconds delay)
+      : store_(std::move(store)), delay_(delay) {}
+
+  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    std::this_thread::sleep_for(delay_);
+    return store_->handle(caller, request, now, out);
+  }
+  void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
+    store_->expire(now, out);
+  }
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
+    return store_->next_expiry();
+  }
+  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
+
+ private:
+  std::unique_ptr<store::Handler> store_;
+  std::chrono::milliseconds delay_;
+};
+
+// Workloads of hundreds of operations, each of which takes longer than the whole search may, so
+// that neither the first of them nor those that are smaller can end in time.
+TEST(Explore, EndsInTimeInTheMiddleOfWorkloads) {
+  endpoint::InProcessOptions slow;
+  slow.make_store = [](const store::ServiceOptions& service) {
+    return std::make_unique<Slow>(std::make_unique<store::Service>(service), 100ms);
+  };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(slow));
+  ExploreOptions options = in_process_options();
+  options.max_time = 50ms;
+  options.max_operations = 200;
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(result.found.empty());
+  EXPECT_LE(result.progress.requests, options.jobs);
+}
+
+TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
+  const store::Fault* fault = store::find_fault("S01");
+  std::atomic<std::chrono::milliseconds> delay{0ms};
+  endpoint::InProcessOptions slow;
+  slow.make_store = [&](const store::ServiceOptions& service) {
+    return std::make_unique<Slow>(fault->make(service, 1), delay.load());
+  };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(slow));
+  ExploreOptions options = in_process_options();
+  options.max_time = 2s;
+  const ExploreResult result =
+      explore(*endpoint, options, kNeverStop, [&](const ExploreProgress& progress) {
+        // One request of a smaller workload takes longer than all of them may.
+        delay = progress.doing == "making the trace smaller" ? 3s : 0s;
+      });
+  ASSERT_EQ(result.found.size(), 1U);
+  EXPECT_FALSE(result.found.front().is_smallest);
+  EXPECT_LE(result.found.front().shrink_runs, options.jobs);
+}
+
+// A store that looks for keys whose time is over only once it has registered a client: their
+// notifications follow the reply at once.
+class ExpiresAfterRegistering final : public store::Handler {
+ public:
+  explicit ExpiresAfterRegistering(std::unique_ptr<store::Handler> store)
+      : store_(std::move(store)) {}
+
+  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    if (request.payload.find("KEYNOTIFY") == std::string::npos) {
+      return store_->handle(caller, request, now, out);
+    }
+    const store::Instant earlier{now.wall_ms - kLate.count(), now.steady - kLate};
+    const store::Handling handling = store_->handle(caller, request, earlier, out);
+    const std::size_t before = out.size();
+    store_->expire(now, out);
+    *expired_ += out.size() - before;
+    return handling;
+  }
+  void expire(const store::Instant&, std::vector<store::Delivery>&) override {}
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
+    return std::nullopt;
+  }
+  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
+  [[nodiscard]] std::shared_ptr<const std::size_t> expired() const { return expired_; }
+
+ private:
+  static constexpr std::chrono::milliseconds kLate{20};
+  std::unique_ptr<store::Handler> store_;
+  std::shared_ptr<std::size_t> expired_ = std::make_shared<std::size_t>(0);
+};
+
+// What comes after the reply of a KEYNOTIFY is judged by what that has registered.
+TEST(JudgedRun, TakesTheExpiryOfAKeyRightAfterTheReplyThatRegisters) {
+  std::shared_ptr<const std::size_t> expired;
+  endpoint::InProcessOptions late;
+  late.make_store = [&](const store::ServiceOptions& service) {
+    auto store =
+        std::make_unique<ExpiresAfterRegistering>(std::make_unique<store::Service>(service));
+    expired = store->expired();
+    return store;
+  };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(late));
+  const auto session = endpoint->open_session();
+  ASSERT_TRUE(session);
+  const auto trace = workload::parse_trace(
+      "c0 SET k0 \"v\" PX 10\n"
+      "wait 15\n"
+      "c0 KEYNOTIFY k0\n"
+      "c0 SET k0 \"w\"\n");
+  ASSERT_TRUE(trace) << trace.error();
+  JudgedRunOptions options{.key_prefix = "p/", .client_id_prefix = "c"};
+  options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  const JudgedRun run = run_judged(**session, *trace, options);
+  ASSERT_EQ(*expired, 1U);
+  EXPECT_FALSE(run.rejection) << run.rejection->judgement.because;
+}
+
+TEST(JudgedRun, LeavesNoKeyBehindInAStoreThatStays) {
+  std::size_t requests = 0;
+  for (std::size_t example = 1; example <= 300; ++example) {
+    const auto keys = std::make_shared<std::size_t>(0);
+    test::FakeEndpoint endpoint({.behaviour = test::reference_store({}, keys)});
+    const auto session = endpoint.open_session();
+    ASSERT_TRUE(session);
+    JudgedRunOptions options{
+        .key_prefix = "p/", .client_id_prefix = "c", .short_expiry = 300ms, .removes_keys = true};
+    options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+    const workload::Trace trace = example_of(5, example, 40);
+    const JudgedRun run = run_judged(**session, trace, options);
+    requests += run.requests;
+    ASSERT_EQ(*keys, 0U) << "example " << example << "\n" << workload::to_text(trace);
+  }
+  EXPECT_GT(requests, 1'000U);
+}
+
+}  // namespace
+}  // namespace fencepost::search
