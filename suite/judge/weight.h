@@ -1,8 +1,8 @@
 // What the failures of a run say of a rule together: how much each failure speaks for it, and how
 // likely it is after what has passed. Pure and thread safe.
 //
-//   score[rule] += weight({failure.requirement, failure.direct, failure.suspects, *test_case,
-//                          failure.step}, rule);
+//   const Testimony first{failure.requirement, failure.direct, failure.suspects, test_case, 1};
+//   score += weight(first, rule);
 #pragma once
 
 #include <cstddef>
