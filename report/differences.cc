@@ -1,7 +1,6 @@
 #include "report/differences.h"
 
 #include <algorithm>
-#include <iterator>
 #include <map>
 #include <set>
 #include <tuple>
@@ -12,7 +11,7 @@
 
 #include "report/where.h"
 #include "suite/judge/reply_rule.h"
-#include "suite/judge/weight.h"
+#include "suite/judge/root_cause.h"
 
 namespace fencepost::report {
 namespace {
@@ -21,23 +20,14 @@ using run::CaseResult;
 
 judge::Testimony testimony(const CaseResult& result) {
   const run::Failure& failure = result.failure;
-  return {failure.requirement, failure.direct, failure.suspects, *result.test_case, failure.step};
-}
-
-bool is_about(const CaseResult& result, const std::string& rule) {
-  return judge::is_about(testimony(result), rule);
-}
-
-bool suspects(const CaseResult& result, const std::string& rule) {
-  return judge::suspects(testimony(result), rule);
-}
-
-bool speaks_for(const CaseResult& result, const std::string& rule) {
-  return judge::speaks_for(testimony(result), rule);
-}
-
-double weight(const CaseResult& result, const std::string& rule) {
-  return judge::weight(testimony(result), rule);
+  const scenario::Case& test_case = *result.test_case;
+  return {.requirement = failure.requirement,
+          .direct = failure.direct,
+          .suspects = failure.suspects,
+          .about = test_case.requirements,
+          .named = judge::is_named(test_case, failure.step, failure.requirement, failure.direct),
+          .cause = failure.cause,
+          .theme = failure.theme};
 }
 
 // By the clients of the case until it failed: a request with fewer options shows a rule better.
@@ -57,10 +47,20 @@ bool is_pipelined(const CaseResult& result) {
 
 using Cases = std::vector<const CaseResult*>;
 
-struct Group {
-  std::string cause;
-  Cases cases;
-};
+// What a case shows that passed: its own rules, and those of what it has asked on the way.
+std::set<std::string> kept_by(const scenario::Case& test_case) {
+  std::set<std::string> out(test_case.requirements.begin(), test_case.requirements.end());
+  const auto add = [&](const scenario::RequestStep& step) {
+    if (std::string rule(judge::rule_kept_by(step)); !rule.empty()) out.insert(std::move(rule));
+  };
+  for (const scenario::Step& step : test_case.steps) {
+    if (const auto* request = std::get_if<scenario::RequestStep>(&step.what)) add(*request);
+    if (const auto* all = std::get_if<scenario::PipelineStep>(&step.what)) {
+      std::for_each(all->requests.begin(), all->requests.end(), add);
+    }
+  }
+  return out;
+}
 
 class Explainer {
  public:
@@ -73,180 +73,36 @@ class Explainer {
   }
 
   // What breaks a rule that binds the store and what does not are explained together: one rule that
-  // is not kept is one difference. So is one that is named again for what it did not explain whole.
-  std::vector<Difference> explain(const Cases& cases) {
-    count(cases);
-    std::vector<Group> groups = grouped(cases);
-    std::vector<std::pair<std::string, std::vector<Group>>> by_rule;
-    while (!groups.empty()) {
-      const std::string rule = best_rule(groups);
-      const std::set<std::string> themes = themes_of(groups, rule);
-      auto rest = std::stable_partition(groups.begin(), groups.end(), [&](const Group& group) {
-        return !is_explained(group, rule) && !themes.contains(group.cases.front()->failure.theme);
-      });
-      // A rule that explains no group as a whole explains the one that speaks for it most.
-      if (rest == groups.end()) rest = std::prev(most_for(groups, rule));
-      auto owner = std::find_if(by_rule.begin(), by_rule.end(),
-                                [&](const auto& each) { return each.first == rule; });
-      if (owner == by_rule.end()) owner = by_rule.insert(owner, {rule, {}});
-      owner->second.insert(owner->second.end(), std::make_move_iterator(rest),
-                           std::make_move_iterator(groups.end()));
-      groups.erase(rest, groups.end());
-    }
+  // is not kept is one difference.
+  [[nodiscard]] std::vector<Difference> explain(const Cases& cases) const {
+    std::vector<judge::Testimony> failures;
+    for (const CaseResult* entry : cases) failures.push_back(testimony(*entry));
     std::vector<Difference> out;
-    for (auto& [rule, explained] : by_rule) out.push_back(made_of(std::move(explained), rule));
+    for (const judge::RootCause& found : judge::root_causes(failures, passed_, catalogue_)) {
+      out.push_back(made_of(found, cases));
+    }
     return out;
   }
 
  private:
-  // What a case shows that passed: its own rules, and those of what it has asked on the way.
-  static std::set<std::string> kept_by(const scenario::Case& test_case) {
-    std::set<std::string> out(test_case.requirements.begin(), test_case.requirements.end());
-    const auto add = [&](const scenario::RequestStep& step) {
-      if (std::string rule = std::string(judge::rule_kept_by(step)); !rule.empty())
-        out.insert(std::move(rule));
-    };
-    for (const scenario::Step& step : test_case.steps) {
-      if (const auto* request = std::get_if<scenario::RequestStep>(&step.what)) add(*request);
-      if (const auto* all = std::get_if<scenario::PipelineStep>(&step.what)) {
-        std::for_each(all->requests.begin(), all->requests.end(), add);
-      }
-    }
-    return out;
-  }
-
-  void count(const Cases& cases) {
-    failed_.clear();
-    for (const CaseResult* entry : cases) {
-      // Of what may have come before no case shows anything.
-      std::set<std::string> rules = rules_of(*entry);
-      for (const std::string& rule : entry->failure.suspects) {
-        if (!is_about(*entry, rule) && !speaks_for(*entry, rule)) rules.erase(rule);
-      }
-      for (const std::string& rule : rules) ++failed_[rule];
-    }
-  }
-
-  static std::set<std::string> rules_of(const CaseResult& entry) {
-    const auto& own = entry.test_case->requirements;
-    std::set<std::string> out(own.begin(), own.end());
-    out.insert(entry.failure.requirement);
-    if (!entry.failure.direct.empty()) out.insert(entry.failure.direct);
-    out.insert(entry.failure.suspects.begin(), entry.failure.suspects.end());
-    return out;
-  }
-
-  static std::vector<Group> grouped(const Cases& cases) {
-    std::map<std::string, Cases> found;
-    for (const CaseResult* entry : cases) found[entry->failure.cause].push_back(entry);
-    std::vector<Group> out;
-    for (auto& [cause, members] : found) out.push_back({cause, std::move(members)});
-    return out;
-  }
-
-  // An open point explains only what it is charged with; a rule of another catalogue nothing else.
-  [[nodiscard]] bool can_be_named(const CaseResult& entry, const std::string& rule) const {
-    const scenario::Requirement* found = catalogue_.find(rule);
-    if (found == nullptr) return entry.failure.requirement == rule;
-    return found->level != scenario::Level::kMay;
-  }
-
-  // A rule whose other cases passed is less likely.
-  [[nodiscard]] double likelihood(const std::string& rule) const {
-    const auto of = [&](const std::map<std::string, std::size_t>& counts) {
-      const auto found = counts.find(rule);
-      return found == counts.end() ? 0 : found->second;
-    };
-    return judge::likelihood(of(failed_), of(passed_));
-  }
-
-  [[nodiscard]] std::string best_rule(const std::vector<Group>& groups) const {
-    std::map<std::string, double> scores;
-    std::map<std::string, double> explained;
-    double all = 0;
-    for (const Group& group : groups) {
-      for (const CaseResult* entry : group.cases) {
-        ++all;
-        for (const std::string& rule : rules_of(*entry)) {
-          if (!can_be_named(*entry, rule)) continue;
-          scores[rule] += weight(*entry, rule);
-          if (speaks_for(*entry, rule) || suspects(*entry, rule)) ++explained[rule];
-        }
-      }
-    }
-    std::string best = groups.front().cases.front()->failure.requirement;
-    double most = 0;
-    for (const auto& [rule, score] : scores) {
-      // What few of the failures come of is less likely than what all may come of.
-      const double likely = score * likelihood(rule) * (explained[rule] + 1) / (all + 1);
-      if (likely <= most) continue;
-      most = likely;
-      best = rule;
-    }
-    return best;
-  }
-
-  // Of what speaks for the rule.
-  static std::set<std::string> themes_of(const std::vector<Group>& groups,
-                                         const std::string& rule) {
-    std::set<std::string> out;
-    for (const Group& group : groups) {
-      const bool speaks = std::any_of(group.cases.begin(), group.cases.end(),
-                                      [&](const auto* each) { return speaks_for(*each, rule); });
-      const std::string theme = group.cases.front()->failure.theme;
-      if (speaks && !theme.empty()) out.insert(theme);
-    }
-    return out;
-  }
-
-  static bool is_explained(const Group& group, const std::string& rule) {
-    const Cases& cases = group.cases;
-    const auto speaking = static_cast<std::size_t>(std::count_if(
-        cases.begin(), cases.end(), [&](const auto* each) { return speaks_for(*each, rule); }));
-    const auto possible =
-        static_cast<std::size_t>(std::count_if(cases.begin(), cases.end(), [&](const auto* each) {
-          return speaks_for(*each, rule) || suspects(*each, rule);
-        }));
-    if (judge::explains(speaking, possible, cases.size())) return true;
-    return std::all_of(cases.begin(), cases.end(),
-                       [&](const auto* each) { return is_about(*each, rule); });
-  }
-
   [[nodiscard]] FindingKind kind_of(const CaseResult& entry) const {
     if (entry.verdict == run::Verdict::kExpectedFailure) return FindingKind::kExpectedFailure;
     return is_warning(entry, catalogue_, strict_) ? FindingKind::kWarning : FindingKind::kFailure;
   }
 
-  // Moves the group that speaks for the rule most to the end, which is returned.
-  static std::vector<Group>::iterator most_for(std::vector<Group>& groups,
-                                               const std::string& rule) {
-    const auto sum = [&](const Group& group) {
-      double out = 0;
-      for (const CaseResult* entry : group.cases) out += weight(*entry, rule);
-      return out;
-    };
-    const auto most =
-        std::max_element(groups.begin(), groups.end(),
-                         [&](const Group& a, const Group& b) { return sum(a) < sum(b); });
-    std::rotate(most, std::next(most), groups.end());
-    return groups.end();
-  }
-
-  [[nodiscard]] Difference made_of(std::vector<Group> groups, const std::string& rule) const {
-    std::stable_sort(groups.begin(), groups.end(), [](const Group& a, const Group& b) {
-      return a.cases.size() > b.cases.size();
-    });
-    Difference out{.rule_id = rule, .rule = catalogue_.find(rule)};
-    for (Group& group : groups) {
-      out.causes.push_back(std::move(group.cause));
-      out.cases.insert(out.cases.end(), group.cases.begin(), group.cases.end());
+  [[nodiscard]] Difference made_of(const judge::RootCause& root, const Cases& cases) const {
+    Difference out{.rule_id = root.rule, .rule = catalogue_.find(root.rule)};
+    for (const std::vector<std::size_t>& group : root.groups) {
+      out.causes.push_back(cases[group.front()]->failure.cause);
+      for (const std::size_t i : group) out.cases.push_back(cases[i]);
     }
     const auto rank = [&](const CaseResult* entry) {
       const scenario::Case& test_case = *entry->test_case;
-      return std::tuple(kind_of(*entry) == FindingKind::kWarning, !is_about(*entry, rule),
-                        !speaks_for(*entry, rule), is_pipelined(*entry), entry->failure.step,
-                        test_case.clients.size(), bytes_sent(*entry), test_case.steps.size(),
-                        std::string_view(test_case.id));
+      const judge::Testimony says = testimony(*entry);
+      return std::tuple(kind_of(*entry) == FindingKind::kWarning, !judge::is_about(says, root.rule),
+                        !judge::speaks_for(says, root.rule), is_pipelined(*entry),
+                        entry->failure.step, test_case.clients.size(), bytes_sent(*entry),
+                        test_case.steps.size(), std::string_view(test_case.id));
     };
     std::sort(out.cases.begin(), out.cases.end(),
               [&](const CaseResult* a, const CaseResult* b) { return rank(a) < rank(b); });
@@ -261,7 +117,6 @@ class Explainer {
   const scenario::Catalogue& catalogue_;
   const bool strict_;
   std::map<std::string, std::size_t> passed_;  // cases, by the rules that they show to be kept
-  std::map<std::string, std::size_t> failed_;
 };
 
 }  // namespace
@@ -270,7 +125,9 @@ std::span<const CaseResult* const> Difference::failing() const {
   return std::span(cases).first(cases.size() - warnings);
 }
 
-bool Difference::blocks(const CaseResult& result) const { return !is_about(result, rule_id); }
+bool Difference::blocks(const CaseResult& result) const {
+  return !judge::is_about(testimony(result), rule_id);
+}
 
 std::size_t Difference::blocked() const {
   return static_cast<std::size_t>(std::count_if(
@@ -289,7 +146,7 @@ std::vector<Difference> differences(const run::SuiteResult& result,
     }
     if (entry.verdict == run::Verdict::kFailed && !entry.unexpected_pass) seen.push_back(&entry);
   }
-  Explainer explainer(result, catalogue, strict);
+  const Explainer explainer(result, catalogue, strict);
   std::vector<Difference> out = explainer.explain(seen);
   std::stable_partition(out.begin(), out.end(), [](const Difference& found) {
     return found.kind == FindingKind::kFailure;

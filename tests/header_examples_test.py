@@ -41,7 +41,8 @@ GIVEN = {
         "const StressPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
         "scenario::Catalogue catalogue; run::SuiteResult result; struct { std::string stopped_because; } context;",
     "suite/judge/blame.h": "scenario::RequestStep step; Exchange exchange{codec::Message{}, {}, 0}; KeyStates keys;",
-    "suite/judge/weight.h": "double score = 0; std::string rule; Charge failure; scenario::Case test_case;",
+    "suite/judge/root_cause.h": "std::vector<Testimony> failures; std::map<std::string, std::size_t> passed;"
+                                "scenario::Catalogue catalogue;",
     "suite/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
                                     "std::int64_t wall_ms, received_ms; struct { std::chrono::microseconds now(); } clock;",
     "suite/judge/oracle.h": "ClockBounds bounds; codec::Message request; codec::Message reply;"

@@ -79,22 +79,18 @@ std::string difference_html(const CaseOutcome& outcome, const CertificateContext
 
 // Of each rule one case in full, and the others behind it.
 std::string differences_html(const ClientSuiteResult& result, const CertificateContext& context) {
-  const auto groups = by_rule(result);
   std::string out;
   std::size_t shown = 0;
   std::size_t opened = 0;
-  for (const CaseOutcome& each : result.outcomes) {
-    if (each.verdict != CaseVerdict::kFailed || shown >= kMostDifferences) continue;
-    const auto& group = groups.at(each.played.problems.front().requirement);
-    if (group.front() != &each) continue;
-    out += difference_html(each, context, opened++ < kMostOpen);
+  for (const ClientDifference& each : differences(result)) {
+    if (shown >= kMostDifferences) break;
+    out += difference_html(*each.cases.front(), context, opened++ < kMostOpen);
     ++shown;
-    if (group.size() == 1) continue;
+    if (each.cases.size() == 1) continue;
     out += fmt::format("<details class=\"others\"><summary>{} with {} first</summary>\n",
-                       text::counted(group.size() - 1, "other case"),
-                       page::html(each.played.problems.front().requirement));
-    for (std::size_t i = 1; i < group.size() && shown < kMostDifferences; ++i, ++shown) {
-      out += difference_html(*group[i], context, false);
+                       text::counted(each.cases.size() - 1, "other case"), page::html(each.rule));
+    for (std::size_t i = 1; i < each.cases.size() && shown < kMostDifferences; ++i, ++shown) {
+      out += difference_html(*each.cases[i], context, false);
     }
     out += "</details>\n";
   }

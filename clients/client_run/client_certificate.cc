@@ -1,8 +1,10 @@
 #include "clients/client_run/client_certificate.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,17 +21,24 @@ namespace {
 
 constexpr std::size_t kMostWireLines = 14;
 
-void append_problem(std::string& out, const ClientProblem& problem,
-                    const CertificateContext& context) {
-  const text::WrapOptions wrapped{.width = 100, .indent = 12, .first = 12};
-  out += fmt::format(
-      "  {}: {}\n", problem.requirement,
-      text::wrap(sentence_of(problem, context.catalogue), {.width = 100, .indent = 4, .first = 4}));
-  out += fmt::format("  where:    {}\n", place_of(problem));
-  if (!problem.expected.empty()) {
-    out += fmt::format("  expected: {}\n", text::wrap(line_text(problem.expected), wrapped));
-  }
-  out += fmt::format("  seen:     {}\n", text::wrap(line_text(problem.actual), wrapped));
+// "  rule      ...", broken behind its label.
+std::string labelled(std::string_view label, const std::string& text) {
+  constexpr std::size_t kLabel = 12;
+  return text::wrap(fmt::format("  {:<9} {}", label, text), {.width = 100, .indent = kLabel}) +
+         '\n';
+}
+
+std::string rule_text(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* found = catalogue.find(problem.requirement);
+  const auto level = name(found == nullptr ? scenario::Level::kMust : found->level);
+  return fmt::format("{} ({}): {}", problem.requirement, level, sentence_of(problem, catalogue));
+}
+
+std::string problem_text(const ClientProblem& problem, const CertificateContext& context) {
+  std::string out = labelled("rule", rule_text(problem, context.catalogue));
+  out += labelled("where", place_of(problem));
+  if (!problem.expected.empty()) out += labelled("expected", line_text(problem.expected));
+  return out + labelled("actual", line_text(problem.actual));
 }
 
 bool is_adapter_error(const ClientSuiteResult& result) {
@@ -133,49 +142,62 @@ std::map<std::string, std::string> advice_of(const ClientSuiteResult& result) {
 std::string failure_text(const CaseOutcome& outcome, const CertificateContext& context) {
   const ClientCase& test_case = *outcome.test_case;
   const PlayResult& played = outcome.played;
-  std::string out = fmt::format("FAILED {}: {}\n", test_case.id, line_text(test_case.title));
-  for (const ClientProblem& each : played.problems) append_problem(out, each, context);
+  std::string out = fmt::format("FAILED {}  {}\n", test_case.id, line_text(test_case.title));
+  for (const ClientProblem& each : played.problems) out += problem_text(each, context);
   const std::size_t skipped =
       played.wire.size() > kMostWireLines ? played.wire.size() - kMostWireLines : 0;
-  if (!played.wire.empty()) out += "  the wire (> of the client, < of our broker):\n";
+  if (!played.wire.empty()) {
+    out += labelled(skipped > 0 ? "last packets" : "packets", "(> of the client, < of our broker)");
+  }
   for (std::size_t i = skipped; i < played.wire.size(); ++i) {
     out += "    " + line_text(played.wire[i]) + "\n";
   }
   if (!played.last_words.empty()) {
-    out += "  the end of its standard error:\n";
+    out += "  the end of its standard error\n";
     std::istringstream lines(text::printable(played.last_words));
     for (std::string line; std::getline(lines, line);) out += "    " + line + "\n";
   }
-  return out + "  this case alone: " + again_command(outcome, context) + "\n";
+  return out + "  reproduce " + again_command(outcome, context) + "\n";
 }
 
-std::map<std::string, std::vector<const CaseOutcome*>> by_rule(const ClientSuiteResult& result) {
-  std::map<std::string, std::vector<const CaseOutcome*>> out;
+std::vector<ClientDifference> differences(const ClientSuiteResult& result) {
+  std::map<std::string, std::vector<const CaseOutcome*>> by_rule;
   for (const CaseOutcome& each : result.outcomes) {
     if (each.verdict != CaseVerdict::kFailed) continue;
-    out[each.played.problems.front().requirement].push_back(&each);
+    by_rule[each.played.problems.front().requirement].push_back(&each);
   }
+  std::vector<ClientDifference> out;
+  for (auto& [rule, cases] : by_rule) {
+    std::stable_sort(cases.begin(), cases.end(), [](const auto* a, const auto* b) {
+      return a->test_case->steps.size() < b->test_case->steps.size();
+    });
+    out.push_back({.rule = rule, .cases = std::move(cases)});
+  }
+  std::stable_sort(out.begin(), out.end(),
+                   [](const auto& a, const auto& b) { return a.cases.size() > b.cases.size(); });
+  for (std::size_t i = 0; i < out.size(); ++i) out[i].name = fmt::format("D{}", i + 1);
   return out;
 }
 
 std::string failures_text(const ClientSuiteResult& result, const CertificateContext& context) {
-  constexpr std::size_t kMostNamed = 20;
-  const auto groups = by_rule(result);
-  std::string out;
-  for (const CaseOutcome& each : result.outcomes) {
-    if (each.verdict != CaseVerdict::kFailed) continue;
-    const std::string& rule = each.played.problems.front().requirement;
-    const auto& group = groups.at(rule);
-    if (group.front() != &each) continue;
-    out += failure_text(each, context);
-    if (group.size() > 1) {
-      std::string names = fmt::format("{} is broken first in {}:", rule,
-                                      text::counted(group.size() - 1, "other case"));
-      for (std::size_t i = 1; i < group.size() && i <= kMostNamed; ++i) {
-        names += (i == 1 ? " " : ", ") + group[i]->test_case->id;
+  constexpr std::size_t kMostNamed = 3;
+  const std::vector<ClientDifference> all = differences(result);
+  if (all.empty()) return "";
+  std::string out = fmt::format("{} explain{} {}\n\n", text::counted(all.size(), "difference"),
+                                all.size() == 1 ? "s" : "",
+                                text::counted(result.count(CaseVerdict::kFailed), "failure"));
+  for (const ClientDifference& each : all) {
+    out += failure_text(*each.cases.front(), context);
+    const std::size_t others = each.cases.size() - 1;
+    if (others > 0) {
+      std::string names = text::counted(others, "other") + ":";
+      for (std::size_t i = 1; i <= std::min(others, kMostNamed); ++i) {
+        names += (i == 1 ? " " : ", ") + each.cases[i]->test_case->id;
       }
-      if (group.size() > kMostNamed + 1) names += ", ...";
-      out += "  " + text::wrap(names, {.width = 100, .indent = 4, .first = 2}) + "\n";
+      if (others > kMostNamed) {
+        names += fmt::format(", and {} more: see a report", others - kMostNamed);
+      }
+      out += labelled("also", names);
     }
     out += '\n';
   }
@@ -193,11 +215,9 @@ std::string summary_text(const ClientSuiteResult& result, const CertificateConte
       text::counted(result.outcomes.size(), "case"), line_text(result.greeting.name),
       context.profile, result.count(CaseVerdict::kPassed), result.count(CaseVerdict::kFailed),
       result.count(CaseVerdict::kSkipped), result.seconds);
-  for (const auto& [rule, cases] : by_rule(result)) {
-    const std::string& id = cases.front()->test_case->id;
-    out += cases.size() == 1
-               ? fmt::format("  {} is broken in 1 case: {}\n", rule, id)
-               : fmt::format("  {} is broken in {} cases, the first {}\n", rule, cases.size(), id);
+  for (const ClientDifference& each : differences(result)) {
+    out += fmt::format("  {} {}: {}, the first {}\n", each.name, each.rule,
+                       text::counted(each.cases.size(), "case"), each.cases.front()->test_case->id);
   }
   for (const auto& [capability, cases] : lacking(result)) {
     out += fmt::format("  it lacks {}: {} skipped\n", capability, text::counted(cases, "case"));
@@ -229,6 +249,16 @@ std::string json_of(const ClientSuiteResult& result, const CertificateContext& c
                                 {"restarts", result.restarts},
                                 {"seconds", result.seconds}};
   if (result.ended_by) out["ended_by"] = line_text(result.ended_by->text);
+  out["differences"] = nlohmann::ordered_json::array();
+  for (const ClientDifference& each : differences(result)) {
+    auto cases = nlohmann::ordered_json::array();
+    for (const CaseOutcome* one : each.cases) cases.push_back(one->test_case->id);
+    const ClientProblem& first = each.cases.front()->played.problems.front();
+    out["differences"].push_back({{"id", each.name},
+                                  {"requirement", each.rule},
+                                  {"text", sentence_of(first, context.catalogue)},
+                                  {"cases", std::move(cases)}});
+  }
   out["cases"] = nlohmann::ordered_json::array();
   for (const CaseOutcome& each : result.outcomes) out["cases"].push_back(case_json(each, context));
   return out.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";

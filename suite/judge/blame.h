@@ -1,7 +1,7 @@
 // Which rule a difference breaks. One pure function for each thing that can differ: a response, a
 // notification, a message that nobody asked for. What may name the rule stands in blame.cc in one
 // table each, in the order in which it is believed; what failures say of rules together is in
-// weight.h.
+// root_cause.h.
 //
 //   const Charge charge = blame(ResponseDifference{
 //       .kind = Mismatch::kVersionMissing, .step = step, .exchange = exchange, .keys = keys});

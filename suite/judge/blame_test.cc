@@ -15,7 +15,6 @@
 #include "codec/error_code.h"
 #include "codec/message.h"
 #include "codec/resp3.h"
-#include "suite/judge/weight.h"
 
 namespace fencepost::judge {
 namespace {
@@ -291,55 +290,6 @@ TEST(RuleOfUnaskedResponse, IsByWhatOfItFitsARequest) {
   EXPECT_EQ(rule_of_unasked(message("other", "2"), talk.all()), "");
   talk.send({.payload = "x", .response_topic = "mine", .correlation_data = "2"}, "+OK\r\n");
   EXPECT_EQ(rule_of_unasked(message("mine", "2"), talk.all()), "ENV-RESPONSE-1");
-}
-
-class Weight : public testing::Test {
- protected:
-  Weight() {
-    case_.requirements = {"SET-NX-1", "SET-NX-2"};
-    scenario::RequestStep step;
-    step.expect.cites = "SET-NX-2";
-    case_.steps.push_back({.what = step});
-  }
-  double of(std::string_view rule, std::string_view charged, std::string_view direct = "",
-            const std::vector<std::string>& suspects = {}) {
-    return weight({charged, direct, suspects, case_, 1}, rule);
-  }
-  scenario::Case case_;
-};
-
-TEST_F(Weight, IsMoreTheCloserTheRuleIsToTheDifference) {
-  const double both = of("SET-NX-2", "SET-NX-2", "SET-NX-2");
-  const double own_step = of("SET-NX-2", "SET-NX-2", "GET-HIT-3");
-  const double on_the_way = of("SET-OK-1", "SET-OK-1");
-  const double suspected = of("SET-PX-2", "SET-NX-2", "", {"SET-PX-2"});
-  const double first = of("SET-NX-1", "SET-NX-1");
-  const double about = of("SET-NX-1", "SET-NX-2");
-  EXPECT_GT(both, own_step);
-  EXPECT_GT(own_step, on_the_way);
-  EXPECT_GT(on_the_way, suspected);
-  EXPECT_GT(suspected, first);
-  EXPECT_GT(first, about);
-  EXPECT_GT(about, 0);
-  EXPECT_EQ(of("DEL-OK-1", "SET-NX-2"), 0);
-}
-
-TEST_F(Weight, OfAGetIsLessWhereOthersMayHaveMadeWhatItReturns) {
-  EXPECT_LT(of("GET-HIT-3", "SET-NX-2", "GET-HIT-3", {"SET-WRITE-1"}),
-            of("GET-HIT-3", "SET-NX-2", "GET-HIT-3", {"SET-VALUE-1"}));
-}
-
-TEST(Likelihood, FallsWithEachCaseThatPassed) {
-  EXPECT_EQ(likelihood(3, 0), 1);
-  EXPECT_GT(likelihood(3, 1), likelihood(3, 2));
-  EXPECT_GT(likelihood(0, 100), 0);
-}
-
-TEST(Explains, WhatFewNameOrManyMayComeOf) {
-  EXPECT_TRUE(explains(1, 1, 5));
-  EXPECT_FALSE(explains(1, 1, 6));
-  EXPECT_TRUE(explains(0, 3, 6));
-  EXPECT_FALSE(explains(0, 2, 6));
 }
 
 }  // namespace

@@ -1,0 +1,239 @@
+#include "suite/judge/root_cause.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <utility>
+#include <variant>
+
+namespace fencepost::judge {
+namespace {
+
+// By what a failure says of a rule.
+constexpr double kDirect = 1.0;     // the difference breaks it, whatever the case is about
+constexpr double kOwnStep = 1.0;    // the step that fails checks it, and the case is about it
+constexpr double kOnTheWay = 0.6;   // the step checks it on the way to what the case is about
+constexpr double kSuspected = 0.5;  // it is one of several that may have come before
+constexpr double kFirst = 0.4;      // nothing names a rule: it is the case's first
+constexpr double kAbout = 0.3;      // the case is about it, among others, which share this
+// Of a GET, where other requests may have made what it returns: a fault of theirs shows in most
+// GETs, and a fault of GET in few others.
+constexpr double kSeenByGet = 0.2;
+
+// Of the failures with one cause, one in so many that speaks for a rule makes it explain the
+// others: in which words a case tells of a fault depends on what it does next.
+constexpr std::size_t kShare = 5;
+// Of those that only may come of it, so many.
+constexpr std::size_t kPossibleShare = 2;
+
+bool has(const std::vector<std::string>& rules, std::string_view rule) {
+  return std::find(rules.begin(), rules.end(), rule) != rules.end();
+}
+
+bool suspects(const Testimony& failure, std::string_view rule) {
+  return has(failure.suspects, rule);
+}
+
+// Is it a rule of GET, where the value or the version may have been made by another request?
+bool is_seen_by_get(const Testimony& failure, std::string_view rule) {
+  return rule.starts_with("GET") &&
+         std::any_of(failure.suspects.begin(), failure.suspects.end(), [](const std::string& each) {
+           return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
+         });
+}
+
+// All that a failure may come of.
+std::set<std::string> rules_of(const Testimony& failure) {
+  std::set<std::string> out(failure.about.begin(), failure.about.end());
+  out.emplace(failure.requirement);
+  if (!failure.direct.empty()) out.emplace(failure.direct);
+  out.insert(failure.suspects.begin(), failure.suspects.end());
+  return out;
+}
+
+using Failures = std::vector<std::size_t>;
+using Counts = std::map<std::string, std::size_t>;
+
+class Explainer {
+ public:
+  Explainer(const std::vector<Testimony>& all, const Counts& passed,
+            const scenario::Catalogue& catalogue)
+      : all_(all), passed_(passed), catalogue_(catalogue) {
+    for (const Testimony& each : all_) {
+      for (const std::string& rule : rules_of(each)) {
+        // Of what may have come before no case shows anything.
+        const bool before =
+            suspects(each, rule) && !is_about(each, rule) && !speaks_for(each, rule);
+        if (!before) ++failed_[rule];
+      }
+    }
+  }
+
+  // One rule that is not kept is one difference: also one that is named again for what it did not
+  // explain whole.
+  [[nodiscard]] std::vector<RootCause> explain() const {
+    std::vector<Failures> groups = grouped();
+    std::vector<RootCause> out;
+    while (!groups.empty()) {
+      const std::string rule = best_rule(groups);
+      const std::set<std::string_view> themes = themes_of(groups, rule);
+      auto rest = std::stable_partition(groups.begin(), groups.end(), [&](const Failures& group) {
+        return !is_explained(group, rule) && !themes.contains(all_[group.front()].theme);
+      });
+      // A rule that explains no group as a whole explains the one that speaks for it most.
+      if (rest == groups.end()) rest = std::prev(most_for(groups, rule));
+      auto owner = std::find_if(out.begin(), out.end(),
+                                [&](const RootCause& each) { return each.rule == rule; });
+      if (owner == out.end()) owner = out.insert(owner, {rule, {}});
+      owner->groups.insert(owner->groups.end(), std::make_move_iterator(rest),
+                           std::make_move_iterator(groups.end()));
+      groups.erase(rest, groups.end());
+    }
+    for (RootCause& each : out) {
+      std::stable_sort(each.groups.begin(), each.groups.end(),
+                       [](const Failures& a, const Failures& b) { return a.size() > b.size(); });
+    }
+    return out;
+  }
+
+ private:
+  [[nodiscard]] std::vector<Failures> grouped() const {
+    std::map<std::string_view, Failures> found;
+    for (std::size_t i = 0; i < all_.size(); ++i) found[all_[i].cause].push_back(i);
+    std::vector<Failures> out;
+    for (auto& [cause, members] : found) out.push_back(std::move(members));
+    return out;
+  }
+
+  // An open point explains only what it is charged with; a rule of another catalogue nothing else.
+  [[nodiscard]] bool can_be_named(const Testimony& failure, const std::string& rule) const {
+    const scenario::Requirement* found = catalogue_.find(rule);
+    if (found == nullptr) return failure.requirement == rule;
+    return found->level != scenario::Level::kMay;
+  }
+
+  // A rule whose other cases passed is less likely.
+  [[nodiscard]] double likelihood(const std::string& rule) const {
+    const auto of = [&](const Counts& counts) {
+      const auto found = counts.find(rule);
+      return found == counts.end() ? 0.0 : static_cast<double>(found->second);
+    };
+    return (of(failed_) + 1) / (of(failed_) + of(passed_) + 1);
+  }
+
+  [[nodiscard]] std::string best_rule(const std::vector<Failures>& groups) const {
+    std::map<std::string, double> scores;
+    std::map<std::string, double> explained;
+    double all = 0;
+    for (const Failures& group : groups) {
+      for (const std::size_t i : group) {
+        const Testimony& each = all_[i];
+        ++all;
+        for (const std::string& rule : rules_of(each)) {
+          if (!can_be_named(each, rule)) continue;
+          scores[rule] += weight(each, rule);
+          if (speaks_for(each, rule) || suspects(each, rule)) ++explained[rule];
+        }
+      }
+    }
+    std::string best(all_[groups.front().front()].requirement);
+    double most = 0;
+    for (const auto& [rule, score] : scores) {
+      // What few of the failures come of is less likely than what all may come of.
+      const double likely = score * likelihood(rule) * (explained[rule] + 1) / (all + 1);
+      if (likely <= most) continue;
+      most = likely;
+      best = rule;
+    }
+    return best;
+  }
+
+  // Of what speaks for the rule.
+  [[nodiscard]] std::set<std::string_view> themes_of(const std::vector<Failures>& groups,
+                                                     const std::string& rule) const {
+    std::set<std::string_view> out;
+    for (const Failures& group : groups) {
+      const std::string_view theme = all_[group.front()].theme;
+      if (!theme.empty() &&
+          count(group, [&](const Testimony& each) { return speaks_for(each, rule); }) > 0) {
+        out.insert(theme);
+      }
+    }
+    return out;
+  }
+
+  [[nodiscard]] std::size_t count(const Failures& group, const auto& holds) const {
+    return static_cast<std::size_t>(
+        std::count_if(group.begin(), group.end(), [&](std::size_t i) { return holds(all_[i]); }));
+  }
+
+  [[nodiscard]] bool is_explained(const Failures& group, const std::string& rule) const {
+    const auto speaking = count(group, [&](const auto& each) { return speaks_for(each, rule); });
+    const auto possible = count(
+        group, [&](const auto& each) { return speaks_for(each, rule) || suspects(each, rule); });
+    if (speaking * kShare >= group.size() || possible * kPossibleShare >= group.size()) return true;
+    return count(group, [&](const auto& each) { return is_about(each, rule); }) == group.size();
+  }
+
+  // Moves the group that speaks for the rule most to the end, which is returned.
+  [[nodiscard]] std::vector<Failures>::iterator most_for(std::vector<Failures>& groups,
+                                                         const std::string& rule) const {
+    const auto sum = [&](const Failures& group) {
+      double out = 0;
+      for (const std::size_t i : group) out += weight(all_[i], rule);
+      return out;
+    };
+    const auto most =
+        std::max_element(groups.begin(), groups.end(),
+                         [&](const Failures& a, const Failures& b) { return sum(a) < sum(b); });
+    std::rotate(most, std::next(most), groups.end());
+    return groups.end();
+  }
+
+  const std::vector<Testimony>& all_;
+  const Counts& passed_;
+  const scenario::Catalogue& catalogue_;
+  Counts failed_;
+};
+
+}  // namespace
+
+bool is_named(const scenario::Case& test_case, std::size_t step, std::string_view charged,
+              std::string_view direct) {
+  if (charged != test_case.requirements.front() || charged == direct) return true;
+  if (step == 0) return true;
+  const auto& what = test_case.steps[step - 1].what;
+  if (const auto* request = std::get_if<scenario::RequestStep>(&what)) {
+    return request->expect.cites == charged;
+  }
+  if (const auto* awaited = std::get_if<scenario::NotificationStep>(&what)) {
+    return awaited->cites == charged;
+  }
+  const auto* silence = std::get_if<scenario::SilenceStep>(&what);
+  return silence != nullptr && silence->cites == charged;
+}
+
+bool is_about(const Testimony& failure, std::string_view rule) { return has(failure.about, rule); }
+
+bool speaks_for(const Testimony& failure, std::string_view rule) {
+  return failure.requirement == rule || failure.direct == rule;
+}
+
+double weight(const Testimony& failure, std::string_view rule) {
+  const bool about = is_about(failure, rule);
+  const bool seen_by_get = is_seen_by_get(failure, rule);
+  double out = failure.direct == rule ? (seen_by_get ? kSeenByGet : kDirect) : 0;
+  if (out == 0 && suspects(failure, rule)) out = seen_by_get ? kSeenByGet : kSuspected;
+  if (failure.requirement == rule) {
+    out += !failure.named ? kFirst : about ? kOwnStep : kOnTheWay;
+  }
+  if (out > 0 || !about) return out;
+  return kAbout / static_cast<double>(failure.about.size());
+}
+
+std::vector<RootCause> root_causes(const std::vector<Testimony>& failures, const Counts& passed,
+                                   const scenario::Catalogue& catalogue) {
+  return Explainer(failures, passed, catalogue).explain();
+}
+
+}  // namespace fencepost::judge

@@ -1,0 +1,98 @@
+#include "suite/judge/root_cause.h"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace fencepost::judge {
+namespace {
+
+using testing::ElementsAre;
+using testing::SizeIs;
+
+class Weight : public testing::Test {
+ protected:
+  double of(std::string_view rule, std::string_view charged, std::string_view direct = "",
+            const std::vector<std::string>& suspects = {}, bool named = true) {
+    return weight({charged, direct, suspects, about_, named}, rule);
+  }
+  const std::vector<std::string> about_{"SET-NX-1", "SET-NX-2"};
+};
+
+TEST_F(Weight, IsMoreTheCloserTheRuleIsToTheDifference) {
+  const double both = of("SET-NX-2", "SET-NX-2", "SET-NX-2");
+  const double own_step = of("SET-NX-2", "SET-NX-2", "GET-HIT-3");
+  const double on_the_way = of("SET-OK-1", "SET-OK-1");
+  const double suspected = of("SET-PX-2", "SET-NX-2", "", {"SET-PX-2"});
+  const double first = of("SET-NX-1", "SET-NX-1", "", {}, false);
+  const double about = of("SET-NX-1", "SET-NX-2");
+  EXPECT_GT(both, own_step);
+  EXPECT_GT(own_step, on_the_way);
+  EXPECT_GT(on_the_way, suspected);
+  EXPECT_GT(suspected, first);
+  EXPECT_GT(first, about);
+  EXPECT_GT(about, 0);
+  EXPECT_EQ(of("DEL-OK-1", "SET-NX-2"), 0);
+}
+
+TEST_F(Weight, OfAGetIsLessWhereOthersMayHaveMadeWhatItReturns) {
+  EXPECT_LT(of("GET-HIT-3", "SET-NX-2", "GET-HIT-3", {"SET-WRITE-1"}),
+            of("GET-HIT-3", "SET-NX-2", "GET-HIT-3", {"SET-VALUE-1"}));
+}
+
+TEST(Named, IsWhatTheStepCitesOrTheDifferenceShows) {
+  scenario::Case test_case;
+  test_case.requirements = {"SET-NX-1", "SET-NX-2"};
+  scenario::RequestStep step;
+  step.expect.cites = "SET-NX-1";
+  test_case.steps.push_back({.what = step});
+  test_case.steps.push_back({.what = scenario::RequestStep{}});
+  EXPECT_TRUE(is_named(test_case, 1, "SET-NX-1", ""));
+  EXPECT_FALSE(is_named(test_case, 2, "SET-NX-1", ""));
+  EXPECT_TRUE(is_named(test_case, 2, "SET-NX-1", "SET-NX-1"));
+  EXPECT_TRUE(is_named(test_case, 2, "SET-NX-2", ""));
+  EXPECT_TRUE(is_named(test_case, 0, "SET-NX-1", ""));
+}
+
+// What many cases are charged with explains those that may come of it.
+class RootCauses : public testing::Test {
+ protected:
+  struct Failed {
+    std::string rule;
+    std::string cause;
+    std::vector<std::string> suspects{};
+    std::vector<std::string> about{"A"};
+  };
+  std::vector<RootCause> of(const std::vector<Failed>& all) {
+    std::vector<Testimony> failures;
+    for (const Failed& each : all) {
+      failures.push_back({.requirement = each.rule,
+                          .direct = each.rule,
+                          .suspects = each.suspects,
+                          .about = each.about,
+                          .cause = each.cause});
+    }
+    return root_causes(failures, passed_, catalogue_);
+  }
+  std::map<std::string, std::size_t> passed_;
+  scenario::Catalogue catalogue_;
+};
+
+TEST_F(RootCauses, OfNothingAreNone) { EXPECT_THAT(of({}), SizeIs(0)); }
+
+TEST_F(RootCauses, OfARuleAreOne) {
+  const auto found = of({{"A", "x"}, {"A", "y"}, {"A", "x"}});
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].rule, "A");
+  EXPECT_THAT(found[0].groups, ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
+}
+
+TEST_F(RootCauses, OfTwoRulesThatSpeakForThemselvesAreTwo) {
+  EXPECT_THAT(of({{"A", "x", {}, {"A"}}, {"B", "y", {}, {"B"}}}), SizeIs(2));
+}
+
+}  // namespace
+}  // namespace fencepost::judge
