@@ -262,7 +262,8 @@ class Reports(FolderTest):
         self.assertEqual(1, result.returncode)
         for said in ("FAILED get.missing  GET of a key that is not there is no error, and no empty value\n",
                      "  rule      GET-MISS-1 (must): GET of a key that does not exist is answered with `$-1\\r\\n`.",
-                     'step 1, get "k" (scenarios/clients/', "  expected  nothing there\n", '  actual    the value ""\n', "1 difference explains 1 failure\n",
+                     'step 1, get "k" (scenarios/clients/', "  expected  nothing there\n",
+                     '  actual    the value ""\n', "1 difference explains 1 failure\n",
                      '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to ",
                      "client: not conformant, in 1 of ",
                      f"certify-client --only get.missing -- {PYTHON} -B "):
