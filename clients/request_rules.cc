@@ -47,23 +47,8 @@ void check_frame(const codec::DecodeError& error, std::string_view payload,
 
 // More than these two is too many for every reading of the article, which prints NEX with a value
 // in its table and without one in its example.
-struct Arity {
-  std::size_t least;
-  std::size_t most;
-};
-Arity arity_of(Verb verb) {
-  switch (verb) {
-    case Verb::kSet:
-      return {3, codec::CommandFrame::kStored + 1};
-    case Verb::kVdel:
-      return {3, 3};
-    case Verb::kKeynotify:
-      return {2, 3};
-    case Verb::kGet:
-    case Verb::kDel:
-      break;
-  }
-  return {2, 2};
+std::size_t most_arguments(Verb verb) {
+  return verb == Verb::kSet ? codec::CommandFrame::kStored + 1 : codec::facts_of(verb).most;
 }
 
 void check_set_options(const codec::CommandFrame& frame, std::vector<Complaint>& out) {
@@ -214,8 +199,7 @@ void check_payload(std::string_view payload, std::vector<Complaint>& out) {
     }
     return;
   }
-  const auto [least, most] = arity_of(*verb);
-  if (frame->count < least || frame->count > most) {
+  if (frame->count < codec::facts_of(*verb).least || frame->count > most_arguments(*verb)) {
     return out.push_back({&rule("ERR-ARITY-1"), std::string(codec::name(*verb)) + " has " +
                                                     std::to_string(frame->count - 1) +
                                                     " arguments"});

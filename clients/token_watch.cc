@@ -40,7 +40,7 @@ void TokenWatch::answered(const Request& request, const codec::DecodedReply& rep
   const std::string& client = request.client_id;
   const bool is_set = *request.verb == Verb::kSet;
   if (is_set && reply.kind == ReplyKind::kOk) return set(key, request, version, at);
-  const bool deletes = *request.verb == Verb::kDel || *request.verb == Verb::kVdel;
+  const bool deletes = codec::removes(*request.verb);
   if (deletes && reply.kind == ReplyKind::kCount && reply.count > 0) {
     key.protected_by.clear();
     if (!key.versions.empty()) key.versions.rbegin()->second.given_back.insert(client);

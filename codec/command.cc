@@ -12,35 +12,6 @@ constexpr std::string_view kNex = "NEX";
 constexpr std::string_view kPx = "PX";
 constexpr std::string_view kStop = "STOP";
 
-struct Arity {
-  std::size_t least;
-  std::size_t most;
-};
-
-// Verb and key included. A SET with more than NX or NEX and PX has an option that it cannot have,
-// which the reference store counts as too many arguments. Req: ERR-ARITY-1, ERR-OPTION-OPEN-1
-Arity arity(Verb verb) {
-  switch (verb) {
-    case Verb::kSet:
-      return {3, 6};
-    case Verb::kGet:
-    case Verb::kDel:
-      return {2, 2};
-    case Verb::kVdel:
-      return {3, 3};
-    case Verb::kKeynotify:
-      return {2, 3};
-  }
-  return {1, 1};
-}
-
-std::optional<Verb> find_verb(std::string_view text) {
-  for (const Verb verb : kVerbs) {
-    if (name(verb) == text) return verb;
-  }
-  return std::nullopt;
-}
-
 bool all_digits(std::string_view text) {
   for (const char c : text) {
     if (c < '0' || c > '9') return false;
@@ -85,30 +56,20 @@ bool parse_set_options(const CommandFrame& frame, const Dialect& dialect, Comman
 }
 
 bool parse_options(const CommandFrame& frame, const Dialect& dialect, Command& command) {
-  switch (command.verb) {
-    case Verb::kSet:
-      command.value = frame.arguments[2];
-      return parse_set_options(frame, dialect, command);
-    case Verb::kVdel:
-      command.value = frame.arguments[2];
-      return true;
-    case Verb::kKeynotify:
-      command.stop = frame.count == 3;
-      return !command.stop || frame.arguments[2] == kStop;
-    case Verb::kGet:
-    case Verb::kDel:
-      return true;
-  }
-  return false;
+  if (has_value(command.verb)) command.value = frame.arguments[2];
+  if (command.verb == Verb::kSet) return parse_set_options(frame, dialect, command);
+  if (command.verb != Verb::kKeynotify) return true;
+  command.stop = frame.count == 3;
+  return !command.stop || frame.arguments[2] == kStop;
 }
 
 std::optional<ErrorCode> parse_into(Command& command, std::string_view payload,
                                     const Dialect& dialect, const Limits& limits) {
   const Result<CommandFrame, DecodeError> frame = decode_command(payload, limits);
   if (!frame) return ErrorCode::kSyntax;
-  const std::optional<Verb> verb = find_verb(frame->arguments[0]);
+  const std::optional<Verb> verb = verb_named(frame->arguments[0]);
   if (!verb) return ErrorCode::kUnknownCommand;
-  const Arity allowed = arity(*verb);
+  const VerbFacts& allowed = facts_of(*verb);
   if (frame->count < allowed.least || frame->count > allowed.most) {
     return ErrorCode::kWrongArgumentCount;
   }
@@ -123,22 +84,6 @@ std::optional<ErrorCode> parse_into(Command& command, std::string_view payload,
 
 }  // namespace
 
-std::string_view name(Verb verb) {
-  switch (verb) {
-    case Verb::kSet:
-      return "SET";
-    case Verb::kGet:
-      return "GET";
-    case Verb::kDel:
-      return "DEL";
-    case Verb::kVdel:
-      return "VDEL";
-    case Verb::kKeynotify:
-      return "KEYNOTIFY";
-  }
-  return "unknown";
-}
-
 // The result is made where the caller wants it: it is too large to be copied for nothing.
 Result<Command, ErrorCode> parse_command(std::string_view payload, const Dialect& dialect,
                                          const Limits& limits) {
@@ -151,16 +96,14 @@ Result<Command, ErrorCode> parse_command(std::string_view payload, const Dialect
 std::optional<Verb> verb_of(std::string_view payload, const Limits& limits) {
   const Result<CommandFrame, DecodeError> frame = decode_command(payload, limits);
   if (!frame) return std::nullopt;
-  return find_verb(frame->arguments[0]);
+  return verb_named(frame->arguments[0]);
 }
 
 std::string encode(const Command& command) {
   const std::string expiry =
       command.expires_after ? std::to_string(command.expires_after->count()) : std::string();
   std::vector<std::string_view> arguments = {name(command.verb), command.key};
-  if (command.verb == Verb::kSet || command.verb == Verb::kVdel) {
-    arguments.push_back(command.value);
-  }
+  if (has_value(command.verb)) arguments.push_back(command.value);
   if (command.condition == Condition::kIfAbsent) arguments.push_back(kNx);
   if (command.condition == Condition::kIfAbsentOrEqual) arguments.push_back(kNex);
   if (command.expires_after) {

@@ -17,16 +17,9 @@
 #include "codec/dialect.h"
 #include "codec/error_code.h"
 #include "codec/resp3.h"
+#include "codec/verb.h"
 
 namespace fencepost::codec {
-
-enum class Verb { kSet, kGet, kDel, kVdel, kKeynotify };
-
-inline constexpr std::array kVerbs = {Verb::kSet, Verb::kGet, Verb::kDel, Verb::kVdel,
-                                      Verb::kKeynotify};
-
-// "SET", "GET", "DEL", "VDEL", "KEYNOTIFY"
-[[nodiscard]] std::string_view name(Verb verb);
 
 enum class Condition {
   kAlways,

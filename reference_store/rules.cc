@@ -47,18 +47,9 @@ bool condition_holds(codec::Condition condition, const std::string* stored,
   return condition == codec::Condition::kIfAbsentOrEqual && *stored == offered;
 }
 
+// Who observes a key gets to read its values. Req: AUTH-READ-1
 Access access_needed(codec::Verb verb) {
-  switch (verb) {
-    // Who observes a key gets to read its values. Req: AUTH-READ-1
-    case codec::Verb::kGet:
-    case codec::Verb::kKeynotify:
-      return Access::kRead;
-    case codec::Verb::kSet:
-    case codec::Verb::kDel:
-    case codec::Verb::kVdel:
-      return Access::kWrite;
-  }
-  return Access::kWrite;
+  return codec::changes(verb) ? Access::kWrite : Access::kRead;
 }
 
 // Asked for new keys only: a SET of a key that exists takes no room. Req: QUOTA-KEYS-1

@@ -40,6 +40,10 @@ Stamp default_timestamp(Kind kind) {
   return {.base = kind == Kind::kSet ? StampBase::kNow : StampBase::kAbsent};
 }
 
+bool has_value(Kind kind) {
+  return kind == Kind::kSet || kind == Kind::kVdel || kind == Kind::kRawPayload;
+}
+
 Operation normalized(Operation operation) {
   Operation out{.kind = operation.kind};
   const Kind kind = operation.kind;
@@ -47,7 +51,7 @@ Operation normalized(Operation operation) {
     out.client = static_cast<std::uint8_t>(operation.client % kClients);
   }
   if (has_key(kind)) out.key = static_cast<std::uint8_t>(operation.key % kKeys);
-  if (kind == Kind::kSet || kind == Kind::kVdel || kind == Kind::kRawPayload) {
+  if (has_value(kind)) {
     out.value = std::move(operation.value);
     if (out.value.size() > kMaxValueBytes) out.value.resize(kMaxValueBytes);
   }

@@ -95,6 +95,9 @@ using Trace = std::vector<Operation>;
 // Has it a key of the pool?
 [[nodiscard]] bool has_key(Kind kind);
 
+// Does it send Operation::value?
+[[nodiscard]] bool has_value(Kind kind);
+
 // The `__ts` of a request that says nothing about it: now for SET, absent for the others.
 [[nodiscard]] Stamp default_timestamp(Kind kind);
 

@@ -192,7 +192,7 @@ std::optional<std::string> read_client_operation(Scanner& scanner, Operation& op
     operation.key = *key;
     scanner.blanks();
   }
-  if (!has_key(operation.kind) || operation.kind == Kind::kSet || operation.kind == Kind::kVdel) {
+  if (has_value(operation.kind)) {
     std::optional<std::string> value = scanner.bytes();
     if (!value) return "a value in quotes";
     operation.value = std::move(*value);
@@ -234,7 +234,7 @@ std::string to_text(const Operation& operation) {
   } else {
     text += "raw";
   }
-  if (kind == Kind::kSet || kind == Kind::kVdel || kind == Kind::kRawPayload) {
+  if (has_value(kind)) {
     text += " " + quoted_value(operation.value);
   }
   if (operation.condition == codec::Condition::kIfAbsent) text += " NX";

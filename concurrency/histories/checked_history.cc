@@ -122,8 +122,7 @@ std::string request_text(const Operation& operation) {
   std::string out{name(operation.action)};
   const bool compares = operation.action == history::Action::kCompareAndSet;
   if (compares) out += " from " + quoted(operation.expected) + " to";
-  if (compares || operation.action == history::Action::kSet ||
-      operation.action == history::Action::kVdel) {
+  if (has_value(operation.action)) {
     out += " " + quoted(operation.value);
   }
   if (operation.condition == codec::Condition::kIfAbsent) out += " NX";

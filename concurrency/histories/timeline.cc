@@ -113,10 +113,7 @@ class PageData {
                     history::kActions.size() * condition);
     outcome_.push_back(static_cast<std::size_t>(operation.outcome));
     key_.push_back(text(operation.key));
-    const bool sent = operation.action == history::Action::kSet ||
-                      operation.action == history::Action::kVdel ||
-                      operation.action == history::Action::kCompareAndSet;
-    value_.push_back(sent ? text(operation.value) : -1);
+    value_.push_back(has_value(operation.action) ? text(operation.value) : -1);
     read_.push_back(operation.outcome == history::Outcome::kValue ? text(operation.read) : -1);
     version_.push_back(versions_.add(operation.version));
     ordered_json more = ordered_json::object();

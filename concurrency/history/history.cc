@@ -3,23 +3,16 @@
 namespace fencepost::history {
 
 std::string_view name(Action action) {
-  switch (action) {
-    case Action::kSet:
-      return "SET";
-    case Action::kGet:
-      return "GET";
-    case Action::kDel:
-      return "DEL";
-    case Action::kVdel:
-      return "VDEL";
-    case Action::kCompareAndSet:
-      return "CAS";
-    case Action::kObserve:
-      return "KEYNOTIFY";
-    case Action::kStop:
-      return "STOP";
-  }
-  return "?";
+  if (action == Action::kCompareAndSet) return "CAS";
+  if (action == Action::kStop) return "STOP";
+  return codec::name(verb_of(action));
+}
+
+codec::Verb verb_of(Action action) {
+  constexpr std::array<codec::Verb, kActions.size()> kAsked = {
+      codec::Verb::kSet, codec::Verb::kGet,       codec::Verb::kDel,      codec::Verb::kVdel,
+      codec::Verb::kSet, codec::Verb::kKeynotify, codec::Verb::kKeynotify};
+  return kAsked.at(static_cast<std::size_t>(action));
 }
 
 std::string_view name(Outcome outcome) {

@@ -40,8 +40,12 @@ inline constexpr std::array kActions = {Action::kSet,  Action::kGet,           A
                                         Action::kVdel, Action::kCompareAndSet, Action::kObserve,
                                         Action::kStop};
 
-// "SET", "GET", "DEL", "VDEL", "CAS", "KEYNOTIFY", "STOP"
+// The verb, or "CAS" or "STOP".
 [[nodiscard]] std::string_view name(Action action);
+// The verb as which it is asked; CAS, which is none, as a SET.
+[[nodiscard]] codec::Verb verb_of(Action action);
+[[nodiscard]] inline bool has_value(Action action) { return codec::has_value(verb_of(action)); }
+[[nodiscard]] inline bool removes(Action action) { return codec::removes(verb_of(action)); }
 
 enum class Outcome : std::uint8_t {
   kOk,             // +OK

@@ -26,9 +26,7 @@ void add_request(ordered_json& out, const Operation& operation) {
   out["client"] = operation.client;
   out["request"] = name(operation.action);
   out["key"] = escape_all(operation.key);
-  const bool valued = operation.action == Action::kSet || operation.action == Action::kVdel ||
-                      operation.action == Action::kCompareAndSet;
-  if (valued) out["value"] = escape_all(operation.value);
+  if (has_value(operation.action)) out["value"] = escape_all(operation.value);
   if (operation.action == Action::kCompareAndSet) {
     out["expected"] = escape_all(operation.expected);
   }
@@ -91,7 +89,7 @@ Operation request_of(const JsonMembers& members) {
   out.action = word_of<Action>(members, "request", kActions);
   out.key = members.bytes("key");
   const bool set = out.action == Action::kSet;
-  if (set || out.action == Action::kVdel || out.action == Action::kCompareAndSet) {
+  if (has_value(out.action)) {
     out.value = members.bytes("value");
   }
   if (out.action == Action::kCompareAndSet) out.expected = members.bytes("expected");

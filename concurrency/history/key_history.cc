@@ -111,7 +111,7 @@ void KeyHistory::add(const Operation& operation, Index number) {
   entry.action = operation.action;
   entry.condition = operation.condition;
   entry.outcome = operation.outcome;
-  if (entry.writes_value() || entry.action == Action::kVdel) {
+  if (has_value(entry.action)) {
     entry.value = texts_.add(operation.value);
   }
   if (entry.action == Action::kCompareAndSet) entry.other = texts_.add(operation.expected);

@@ -113,7 +113,7 @@ class NotificationJudge {
   [[nodiscard]] bool may_be_gone_by(Time arrived) const {
     return std::any_of(
         history_.entries().begin(), history_.entries().end(), [&](const Entry& entry) {
-          const bool deletes = entry.action == Action::kDel || entry.action == Action::kVdel;
+          const bool deletes = removes(entry.action);
           const bool gone =
               deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
           return (gone || entry.expires_after >= 0) && entry.called <= arrived.count();
@@ -172,7 +172,7 @@ class NotificationJudge {
         }));
     std::vector<Index> possible;
     for (const Entry& entry : history_.entries()) {
-      const bool deletes = entry.action == Action::kDel || entry.action == Action::kVdel;
+      const bool deletes = removes(entry.action);
       const bool gone =
           deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
       if (gone || entry.expires_after >= 0) possible.push_back(entry.number);

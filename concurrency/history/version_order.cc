@@ -475,7 +475,7 @@ class Decider {
     Index out = kNone;
     for (Index i = 0; i < entries.size(); ++i) {
       const Entry& one = entries[i];
-      const bool deletion = one.action == Action::kDel || one.action == Action::kVdel;
+      const bool deletion = removes(one.action);
       const bool refused =
           one.outcome == Outcome::kNotApplied || one.outcome == Outcome::kRefused ||
           one.outcome == Outcome::kTokenRequired || one.outcome == Outcome::kTokenLower;

@@ -238,7 +238,7 @@ void Script::choose(const Row& row, Operation& operation, ClientState& state) {
   if (at == 4) operation.condition = Condition::kIfAbsentOrEqual;
   const bool wants_known = at == 4 || operation.action == Action::kVdel;
   const bool known = state.heard_of == operation.key && !state.random.one_in(8);
-  if (operation.action == Action::kSet || operation.action == Action::kVdel) {
+  if (has_value(operation.action)) {
     operation.value = wants_known && known ? state.heard : new_value(row, operation.client, state);
   }
   if (operation.action == Action::kSet && row.percent_px > 0 &&

@@ -25,31 +25,12 @@ constexpr std::size_t kMostAtOnce = 64;  // requests of one client, at a given r
 constexpr std::size_t kReasonBytes = 100;
 
 codec::Command command_of(const Operation& operation) {
-  codec::Command out{.key = operation.key};
-  switch (operation.action) {
-    case Action::kSet:
-    case Action::kCompareAndSet:
-      out.verb = codec::Verb::kSet;
-      out.value = operation.value;
-      out.condition = operation.condition;
-      out.expires_after = operation.expires_after;
-      break;
-    case Action::kGet:
-      out.verb = codec::Verb::kGet;
-      break;
-    case Action::kDel:
-      out.verb = codec::Verb::kDel;
-      break;
-    case Action::kVdel:
-      out.verb = codec::Verb::kVdel;
-      out.value = operation.value;
-      break;
-    case Action::kObserve:
-    case Action::kStop:
-      out.verb = codec::Verb::kKeynotify;
-      out.stop = operation.action == Action::kStop;
-      break;
-  }
+  codec::Command out{.verb = verb_of(operation.action), .key = operation.key};
+  if (has_value(operation.action)) out.value = operation.value;
+  out.stop = operation.action == Action::kStop;
+  if (out.verb != codec::Verb::kSet) return out;
+  out.condition = operation.condition;
+  out.expires_after = operation.expires_after;
   return out;
 }
 

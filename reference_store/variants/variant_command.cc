@@ -59,7 +59,7 @@ class Interpreter {
     read_nulls();
     count_arguments();
     if (arguments_.size() > 1) read_key();
-    const bool has_value = *out_.verb == Verb::kSet || *out_.verb == Verb::kVdel;
+    const bool has_value = codec::has_value(*out_.verb);
     if (has_value && arguments_.size() > 2) out_.value = arguments_[2].bytes;
     out_.compared = out_.value;
     if (*out_.verb == Verb::kSet) read_set_options();
@@ -118,7 +118,7 @@ class Interpreter {
 
   void count_arguments() {
     const std::size_t count = arguments_.size();
-    const bool value = *out_.verb == Verb::kSet || *out_.verb == Verb::kVdel;
+    const bool value = codec::has_value(*out_.verb);
     const std::size_t least = value ? 3 : 2;
     std::size_t most = least;
     if (*out_.verb == Verb::kSet) {

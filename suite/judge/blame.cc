@@ -101,7 +101,7 @@ MismatchFacts facts_of(const ResponseDifference& difference) {
   if (const auto wanted = wanted_reply(expect)) {
     out.wanted = wanted->kind;
     out.wanted_error = wanted->error;
-    const bool removes = exchange.verb == Verb::kDel || exchange.verb == Verb::kVdel;
+    const bool removes = exchange.verb && codec::removes(*exchange.verb);
     const bool nothing = wanted->kind == ReplyKind::kMissing ||
                          (removes && wanted->kind == ReplyKind::kCount && !wanted->removed);
     out.missing_key_is_error = nothing && reply.is(ReplyKind::kError) && !reply.error();

@@ -127,8 +127,7 @@ void KeyStates::note(const Exchange& exchange) {
   if (!command) return;
   const std::string key(command->key);
   const ReceivedReply& reply = *exchange.reply;
-  const bool changes =
-      command->verb == Verb::kSet || command->verb == Verb::kDel || command->verb == Verb::kVdel;
+  const bool changes = codec::changes(command->verb);
   const bool read = command->verb == Verb::kGet && reply.is(ReplyKind::kValue);
   if (const auto past = pasts_.find(key); read && past != pasts_.end()) past->second.read = true;
   if (changes) {
@@ -144,7 +143,7 @@ void KeyStates::note(const Exchange& exchange) {
     if (command->expires_after && *command->expires_after <= kLongest) {
       state.deadline = exchange.sent + *command->expires_after;
     }
-  } else if (command->verb == Verb::kDel || command->verb == Verb::kVdel) {
+  } else if (codec::removes(command->verb)) {
     if (reply.is(ReplyKind::kCount) && reply.decoded->count > 0) {
       states_.erase(key);
       deleted_.insert(key);

@@ -31,7 +31,7 @@ std::string_view rule_that_need_not_be_kept(const codec::Command& command,
     std::string_view requirement;
     bool asks_for_it;  // that this request is carried out
   };
-  const bool has_value = command.verb == Verb::kSet || command.verb == Verb::kVdel;
+  const bool has_value = codec::has_value(command.verb);
   const bool own_words = !error || error == ErrorCode::kSyntax;
   const std::array rows = {
       Row{"KEY-BINARY-1", own_words && !is_printable(command.key)},

@@ -40,9 +40,9 @@ bool has_condition(const codec::CommandFrame& frame) {
 bool is_open_framing(std::string_view payload, const codec::DecodeError& error) {
   // `$2\r\nk\r\n`: to a store that takes a bare LF, the CR belongs to the two bytes.
   if (error.offset < payload.size() && payload[error.offset] == '\n') return true;
-  for (const std::string_view verb : {"SET ", "GET ", "DEL ", "VDEL ", "KEYNOTIFY ", "HELLO"}) {
-    if (payload.starts_with(verb)) return true;
-  }
+  const std::size_t blank = payload.find(' ');
+  if (blank != std::string_view::npos && codec::verb_named(payload.substr(0, blank))) return true;
+  if (payload.starts_with("HELLO")) return true;
   if (payload.starts_with('~') || payload.starts_with('>') || payload.starts_with('|')) return true;
   if (!payload.starts_with('*')) return false;
   for (std::size_t i = 0; i < payload.size(); ++i) {
@@ -74,9 +74,7 @@ bool may_be_unknown_verb(std::string_view payload) {
   rest.remove_prefix(length + 2);
   const std::size_t end = rest.find("\r\n");
   if (end == std::string_view::npos) return false;
-  constexpr std::array kKnown = {Verb::kSet, Verb::kGet, Verb::kDel, Verb::kVdel, Verb::kKeynotify};
-  return std::none_of(kKnown.begin(), kKnown.end(),
-                      [&](Verb verb) { return codec::name(verb) == rest.substr(0, end); });
+  return !codec::verb_named(rest.substr(0, end));
 }
 
 // May a request without this error have another one, for its timestamp or token?

@@ -131,9 +131,7 @@ std::string_view rule_kept_by(const scenario::RequestStep& step) {
     return text == nullptr ? std::string_view() : std::string_view(text->bytes);
   };
   RequestFacts request{.has_token = !std::holds_alternative<scenario::NoTimestamp>(step.token)};
-  for (const codec::Verb verb : codec::kVerbs) {
-    if (codec::name(verb) == word(0)) request.verb = verb;
-  }
+  request.verb = codec::verb_named(word(0));
   for (std::size_t i = 2; i < command->arguments.size(); ++i) {
     if (word(i) == "NX") request.condition = codec::Condition::kIfAbsent;
     if (word(i) == "NEX") request.condition = codec::Condition::kIfAbsentOrEqual;

@@ -15,9 +15,8 @@ void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_
     return;
   }
   const bool set = exchange.verb == codec::Verb::kSet && reply.kind == codec::ReplyKind::kOk;
-  const bool removed =
-      (exchange.verb == codec::Verb::kDel || exchange.verb == codec::Verb::kVdel) &&
-      reply.kind == codec::ReplyKind::kCount && reply.count > 0;
+  const bool removed = exchange.verb && codec::removes(*exchange.verb) &&
+                       reply.kind == codec::ReplyKind::kCount && reply.count > 0;
   if (!set && !removed) return;
   const auto& command = exchange.command;
   if (!command) return;

@@ -445,7 +445,7 @@ std::string_view action_of(const RequestStep& request) {
     return verb != nullptr && codec::name(entry.first) == verb->bytes;
   });
   if (found == kActions.end()) return "send";
-  const bool has_value = found->first == codec::Verb::kSet || found->first == codec::Verb::kVdel;
+  const bool has_value = codec::has_value(found->first);
   const auto options = static_cast<std::ptrdiff_t>(has_value ? 3 : 2);
   const std::vector<BytesSpec>& arguments = command->arguments;
   if (std::ssize(arguments) < options ||

@@ -41,21 +41,8 @@ std::optional<Operation> asked_by(const codec::Message& request) {
                 .expires_after = command->expires_after,
                 .timestamp = stamp_property(request, codec::kTimestampProperty),
                 .token = stamp_property(request, codec::kTokenProperty)};
-  switch (command->verb) {
-    case codec::Verb::kSet:
-      out.action = Action::kSet;
-      break;
-    case codec::Verb::kGet:
-      out.action = Action::kGet;
-      break;
-    case codec::Verb::kDel:
-      out.action = Action::kDel;
-      break;
-    case codec::Verb::kVdel:
-    case codec::Verb::kKeynotify:
-      out.action = Action::kVdel;
-      break;
-  }
+  out.action = *std::find_if(history::kActions.begin(), history::kActions.end(),
+                             [&](Action each) { return verb_of(each) == command->verb; });
   return out;
 }
 

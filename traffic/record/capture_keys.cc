@@ -95,10 +95,7 @@ std::string_view ReadExchange::key() const {
 }
 
 std::optional<Verb> ReadExchange::verb() const {
-  const auto found = std::find_if(codec::kVerbs.begin(), codec::kVerbs.end(), [&](Verb verb) {
-    return !arguments.empty() && codec::name(verb) == arguments.front();
-  });
-  return found == codec::kVerbs.end() ? std::nullopt : std::optional(*found);
+  return arguments.empty() ? std::nullopt : codec::verb_named(arguments.front());
 }
 
 bool ReadExchange::shows_key() const {

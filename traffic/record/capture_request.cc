@@ -21,11 +21,9 @@ bool is_of_protocol(std::string_view name) {
 // Is it one of the five verbs, with all its arguments, and options that any text can hold? Such a
 // request says by itself which key it writes.
 bool is_usual(const ReadExchange& exchange) {
-  const std::string_view verb = exchange.arguments[0];
-  const bool with_value = verb == "SET" || verb == "VDEL";
-  const bool known = with_value || verb == "GET" || verb == "DEL" || verb == "KEYNOTIFY";
-  const std::size_t first_option = with_value ? 3 : 2;
-  return known && exchange.arguments.size() >= first_option &&
+  const auto verb = codec::verb_named(exchange.arguments[0]);
+  const std::size_t first_option = verb && codec::has_value(*verb) ? 3 : 2;
+  return verb && exchange.arguments.size() >= first_option &&
          std::all_of(exchange.arguments.begin() + static_cast<std::ptrdiff_t>(first_option),
                      exchange.arguments.end(), is_plain);
 }

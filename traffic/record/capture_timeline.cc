@@ -177,7 +177,7 @@ class Builder {
       return command->verb == codec::Verb::kSet && version != nullptr && given != nullptr &&
              *version == *given && command->value == decoded->value;
     }
-    const bool removes = command->verb == codec::Verb::kDel || command->verb == codec::Verb::kVdel;
+    const bool removes = codec::removes(command->verb);
     return removes && exchange.reply->payload.starts_with(":1");
   }
 

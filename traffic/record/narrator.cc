@@ -37,7 +37,7 @@ std::string shown_word(std::string_view bytes) {
 // "SET my-key "one" NX", "GET my-key at QoS 0"
 std::string shown_request(const CapturedMessage& request, const ReadExchange& read) {
   std::string out;
-  const bool has_value = read.verb() == Verb::kSet || read.verb() == Verb::kVdel;
+  const bool has_value = read.verb() && codec::has_value(*read.verb());
   for (std::size_t i = 0; i < read.arguments.size(); ++i) {
     if (i > 0) out += ' ';
     out += has_value && i == 2 ? shown_bytes(read.arguments[i]) : shown_word(read.arguments[i]);
