@@ -249,13 +249,13 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
   for (const FleetMember& one : *fleet) {
     const std::string file = (folder / (one.name + ".json")).string();
     if (std::filesystem::exists(file)) {
-      compared.reports.push_back(one.name + "=" + file);
+      compared.runs.push_back(one.name + "=" + file);
     } else {
       complain(fmt::format("{} has no report; see {}", one.name,
                            (folder / (one.name + ".log")).string()));
     }
   }
-  if (compared.reports.empty()) return worst_of(*fleet);
+  if (compared.runs.empty()) return worst_of(*fleet);
   compared.written = {{"json", (folder / "compare.json").string()},
                       {"html", (folder / "index.html").string()}};
   const run::ExitCode alike = compare(compared);

@@ -168,17 +168,8 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
     complain("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
     return fail(run::ExitCode::kUnreachable);
   }
-  histories::StressRun out{.endpoint = target->endpoint->url(),
-                           .judged = result->judged,
-                           .deliveries = result->deliveries,
-                           .doubts = result->doubts,
-                           .counts = result->progress.counts,
-                           .seconds = result->asking.count(),
-                           .judging = result->judging.count(),
-                           .reconnected = result->reconnected,
-                           .lost = result->lost,
-                           .trouble = result->trouble,
-                           .interrupted = result->interrupted};
+  histories::StressRun out = histories::run_of(*result);
+  out.endpoint = target->endpoint->url();
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink &&
                        out.lost.empty() && !stop_flag();
   if (shrinks) {
@@ -204,7 +195,6 @@ stress::SimulationOptions simulation_options(const Setup& setup, const stress::R
           .duration = setup.duration,
           .rate = setup.options.rate,
           .stop_at_violation = !setup.options.keep_going,
-          .keep_operations = false,
           .limits = kLimits,
           .bounds = simulated_bounds(setup),
           .check_reply = concurrency::reply_check({.waived = setup.waived})};
@@ -293,15 +283,10 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
       simulate(**store, simulation_options(setup, size, setup.seed), writer->get(), stopped);
   line.clear();
   const auto url = endpoint::parse_url(setup.descriptor.url);
-  histories::StressRun out{.endpoint = url ? url->display() : "unknown",
-                           .simulated = true,
-                           .judged = result.judged,
-                           .deliveries = result.deliveries,
-                           .doubts = result.doubts,
-                           .counts = result.counts,
-                           .seconds = std::chrono::duration<double>(result.duration).count(),
-                           .trouble = (*writer)->trouble(),
-                           .interrupted = stop_flag()};
+  histories::StressRun out = histories::run_of(result);
+  out.endpoint = url ? url->display() : "unknown";
+  out.trouble = (*writer)->trouble();
+  out.interrupted = stop_flag();
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink && !stop_flag();
   if (shrinks) out.shrunk = shrink_simulated(setup, size, out.judged.violations.front().key);
   if (out.shrunk && out.shrunk->failed > 0) out.enough = shrink_requests(setup, *out.shrunk);
@@ -314,17 +299,11 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
                          histories::StressRun& run) {
   const bool kept = !setup.options.history.empty() || histories::has_findings(run.judged);
   if (kept) run.history = setup.history;
-  const auto findings = findings_of(run, setup.history);
-  if (!findings) {
-    complain(findings.error());
-    return run::ExitCode::kInternal;
-  }
   const StressOptions& options = setup.options;
-  if (!options.reports.piped())
-    text::print("{}", text::Lines(stress_text(run, *findings, library.catalogue)));
+  if (!options.reports.piped()) text::print("{}", text::Lines(stress_text(run, library.catalogue)));
   histories::StressRun shown = run;
   shown.history = setup.history;  // the page is made of it in any case
-  const auto written = write_stress(options.reports.of("html").empty() ? run : shown, *findings,
+  const auto written = write_stress(options.reports.of("html").empty() ? run : shown,
                                     options.reports, library.catalogue);
   if (!kept) {
     std::error_code ignored;

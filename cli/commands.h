@@ -201,11 +201,12 @@ struct ReplayOptions : RunFlags {
 // change with `heal` only. See replay.h.
 [[nodiscard]] run::ExitCode replay(const ReplayOptions& options);
 
-// Endpoints are run first, reports are read. What a report says of profile, strictness, seed and
-// selection holds for the endpoint that it is compared with, unless an option says otherwise.
-struct DiffOptions {
-  std::string a;  // a JSON report, a descriptor (*.yaml), or the URL of an endpoint
-  std::string b;
+// Endpoints are run first, reports are read. What the first report says of profile, strictness,
+// seed and selection holds for the endpoints that it is compared with, unless an option says
+// otherwise.
+struct CompareOptions {
+  // JSON reports, descriptors (*.yaml) or URLs of endpoints; NAME=FILE
+  std::vector<std::string> runs{};
   std::string profile{};
   bool strict = false;
   run::Selection selection{};  // of the cases that are compared
@@ -213,19 +214,13 @@ struct DiffOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   std::string scenarios{};
-  report::ReportFiles reports{};
+  report::ReportFiles written{};
   bool quiet = false;  // the last line only
   std::string program = "fencepost";
 };
-// What two endpoints, or two runs, do differently. kConformant when they behave alike, kFailed when
-// they differ, kInconclusive when some cases could not be compared, kNothingSelected when none was.
-[[nodiscard]] run::ExitCode diff(const DiffOptions& options);
-
-struct CompareOptions {
-  std::vector<std::string> reports{};  // JSON reports, or NAME=FILE
-  report::ReportFiles written{};
-};
-// Runs side by side. kConformant when they are alike, kFailed when they differ.
+// Runs side by side. kConformant when they are alike, kFailed when they differ, kUnreachable when
+// an endpoint was lost, kInconclusive when some cases could not be compared, kNothingSelected when
+// none was.
 [[nodiscard]] run::ExitCode compare(const CompareOptions& options);
 
 struct CertifyAllOptions {

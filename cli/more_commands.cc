@@ -211,23 +211,25 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   command->callback([&] { action = [&] { return stress(options); }; });
 }
 
-void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
+void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "diff",
-      "Compare two endpoints, or two runs: what do they do differently? (docs/SHARDING.md)\n"
-      "Exit codes: 0 they behave alike, 1 they differ, 2 usage or unreadable report, 3 endpoint "
+      "compare",
+      "Put any number of runs side by side: implementations, or one at several times "
+      "(docs/SHARDING.md)\n"
+      "Exit codes: 0 they are alike, 1 they differ, 2 usage or unreadable report, 3 endpoint "
       "unreachable or lost,\n4 no difference, but some cases could not be compared, 5 no case "
       "compared, 130 interrupted");
-  const char* what =
-      "A JSON report, a descriptor (*.yaml) or an endpoint (embedded, inproc:, mqtt://...)";
-  command->add_option("A", options.a, what)->required();
-  command->add_option("B", options.b, what)->required();
+  command
+      ->add_option("runs", options.runs,
+                   "JSON reports of certify or merge, descriptors (*.yaml) or endpoints (embedded, "
+                   "inproc:, mqtt://...), each a column; NAME=FILE names it")
+      ->required();
   command->add_option("--profile", options.profile,
-                      "For endpoints: auto, documented or deployed (default: that of the report "
-                      "on the other side, else auto)");
+                      "For endpoints: auto, documented or deployed (default: that of the first "
+                      "report, else auto)");
   command->add_flag("--strict", options.strict, "For endpoints: a failed \"should\" is a failure");
   add_selection(*command, options.selection);
-  // One value each: the next word is A or B.
+  // One value each: the next word is a run.
   for (const char* name : {"--run", "--skip", "--tag", "--requirement"}) {
     command->get_option(name)->allow_extra_args(false);
   }
@@ -236,30 +238,15 @@ void add_diff(CLI::App& app, DiffOptions& options, Action& action) {
   add_timeout_scale(*command, options.timeout_scale);
   command
       ->add_option("--seed", options.seed,
-                   "Seed for all random choices (default: that of the report on the other side, "
-                   "else a new one for both)")
+                   "Seed for all random choices (default: that of the first report, else a new one "
+                   "for all)")
       ->check(whole_number(0));
   command->add_option("--scenarios", options.scenarios,
                       "The cases of this folder or file instead of the built-in ones");
-  add_report(*command, options.reports, "json",
-             "Write what differs to this file (schema: docs/diff.schema.json)");
-  command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
-  command->callback([&] { action = [&] { return diff(options); }; });
-}
-
-void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "compare",
-      "Put any number of runs side by side: implementations, or one at several times "
-      "(docs/SHARDING.md)\n"
-      "Exit codes: 0 they are alike, 1 they differ, 2 usage or unreadable report");
-  command
-      ->add_option("reports", options.reports,
-                   "JSON reports of certify or merge, each a column; NAME=FILE names it")
-      ->required();
   add_report(*command, options.written, "html", "Write the comparison as one page to this file");
   add_report(*command, options.written, "json",
              "Write it as JSON to this file (schema: docs/compare.schema.json)");
+  command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
   command->callback([&] { action = [&] { return compare(options); }; });
 }
 

@@ -27,7 +27,6 @@ void add_reports(CLI::App& command, report::ReportFiles& files);
 // Each adds a command, whose options go into `options`; both must outlive the action.
 void add_check(CLI::App& app, CheckOptions& options, Action& action);
 void add_stress(CLI::App& app, StressOptions& options, Action& action);
-void add_diff(CLI::App& app, DiffOptions& options, Action& action);
 void add_compare(CLI::App& app, CompareOptions& options, Action& action);
 void add_vectors(CLI::App& app, VectorsOptions& options, Action& action);
 void add_judge(CLI::App& app, JudgeOptions& options, Action& action);

@@ -581,7 +581,6 @@ struct AllOptions {
   VerifyOptions verify;
   CheckOptions check;
   StressOptions stress;
-  DiffOptions diff;
   CompareOptions compare;
   CertifyAllOptions certify_all;
   CertifyClientOptions certify_client;
@@ -603,7 +602,7 @@ struct AllOptions {
 void add_commands(CLI::App& app, AllOptions& options, const char* program, Action& action) {
   options.certify.program = program;
   options.certify.libraries = FENCEPOST_LIBRARIES;
-  options.diff.program = program;
+  options.compare.program = program;
   options.certify_all.program = program;
   options.certify_client.program = program;
   options.explore.program = program;
@@ -616,7 +615,6 @@ void add_commands(CLI::App& app, AllOptions& options, const char* program, Actio
   add_verify(app, options.verify, action);
   add_check(app, options.check, action);
   add_stress(app, options.stress, action);
-  add_diff(app, options.diff, action);
   add_compare(app, options.compare, action);
   add_certify_all(app, options.certify_all, action);
   add_certify_client(app, options.certify_client, action);

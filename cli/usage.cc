@@ -237,6 +237,10 @@ void explain_on_terminal(CLI::App& app) {
 
 std::vector<std::string> with_help_command(const CLI::App& app,
                                            std::vector<std::string> arguments) {
+  if (!arguments.empty() && arguments.front() == "diff") {
+    complain("warning: diff is a part of compare, and its name goes with the next version");
+    arguments.front() = "compare";
+  }
   if (arguments.empty() || arguments.front() != "help") return arguments;
   if (arguments.size() == 1) return {"--help"};
   const auto named = app.get_subcommands(
@@ -280,7 +284,7 @@ bool reports_to_standard_output(const CLI::App& app) {
 std::string misplaced_url(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
-      const bool names_endpoint = option->get_positional() && command->get_name() == "diff";
+      const bool names_endpoint = option->get_positional() && command->get_name() == "compare";
       if (option->check_lname("endpoint") || names_endpoint) continue;
       for (const std::string& value : option->results()) {
         if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)

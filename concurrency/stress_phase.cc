@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "base/text/text_wrap.h"
 #include "concurrency/histories/checked_history.h"
+#include "concurrency/histories/stress_report.h"
 #include "concurrency/stress/history_writer.h"
 #include "concurrency/stress/simulation.h"
 #include "suite/judge/mismatch.h"
@@ -72,53 +73,25 @@ std::string command_of(const StressPhase& phase, const stress::Mix& mix, bool si
                            kStressClients, settings.seed, phase.duration.count());
 }
 
-void take_counts(const stress::TrafficCounts& counts, const stress::Judged& judged,
-                 run::StressResult& out) {
-  out.requests = counts.requests;
-  out.replies = counts.replies;
-  out.refused = counts.refused;
-  out.notifications = counts.notifications;
-  out.keys_ok = judged.keys_ok;
-  out.keys_unknown = judged.unknown_keys;
-}
-
-// The finding with these operations.
-run::StressFinding with_operations(run::StressFinding out,
-                                   std::vector<const history::Operation*> shown) {
+run::StressFinding finding_of(const history::KeyVerdict& key) {
+  run::StressFinding out{.requirement = key.verdict.requirement,
+                         .key = escape(key.key, key.key.size()),
+                         .text = key.verdict.text};
+  std::vector<history::Operation> shown = key.verdict.shown;
   std::stable_sort(shown.begin(), shown.end(),
-                   [](const auto* a, const auto* b) { return a->called < b->called; });
-  for (const history::Operation* operation : shown) {
+                   [](const auto& a, const auto& b) { return a.called < b.called; });
+  for (const history::Operation& operation : shown) {
     const auto since_first = [&](history::Time time) {
-      return std::chrono::duration_cast<std::chrono::microseconds>(time - shown.front()->called);
+      return std::chrono::duration_cast<std::chrono::microseconds>(time - shown.front().called);
     };
-    run::StressOperation added{.client = operation->client,
-                               .called = since_first(operation->called),
-                               .request = histories::request_text(*operation),
-                               .reply = histories::reply_text(*operation)};
-    if (operation->returned != history::kNever) added.returned = since_first(operation->returned);
+    run::StressOperation added{.client = operation.client,
+                               .called = since_first(operation.called),
+                               .request = histories::request_text(operation),
+                               .reply = histories::reply_text(operation)};
+    if (operation.returned != history::kNever) added.returned = since_first(operation.returned);
     out.operations.push_back(std::move(added));
   }
   return out;
-}
-
-run::StressFinding finding_of(const history::KeyVerdict& key,
-                              const std::vector<history::Operation>& operations) {
-  std::vector<const history::Operation*> shown;
-  for (const history::Index number : key.verdict.operations) {
-    if (number < operations.size()) shown.push_back(&operations[number]);
-  }
-  return with_operations({.requirement = key.verdict.requirement,
-                          .key = escape(key.key, key.key.size()),
-                          .text = key.verdict.text},
-                         std::move(shown));
-}
-
-// A run that goes on finds the same again and again.
-void keep_first_of_each_rule(std::vector<run::StressFinding>& findings) {
-  std::set<std::string> seen;
-  std::erase_if(findings, [&](const run::StressFinding& each) {
-    return !seen.insert(each.requirement).second;
-  });
 }
 
 // Adds to why nothing is known.
@@ -126,17 +99,24 @@ void doubt(run::StressResult& result, const std::string& why) {
   result.undecided += (result.undecided.empty() ? "" : "; ") + why;
 }
 
-// What both kinds of runs have found.
-template <typename Run>
-void take_findings(const Run& run, run::StressResult& out) {
-  out.findings = findings_of(run.judged.violations, run.operations);
-  for (run::StressFinding& each : findings_of(run.deliveries)) {
-    out.findings.push_back(std::move(each));
-  }
-  keep_first_of_each_rule(out.findings);
+// What both kinds of runs have come to.
+void take(const histories::StressRun& run, run::StressResult& out) {
+  out.simulated = run.simulated;
+  out.duration =
+      std::chrono::round<std::chrono::microseconds>(std::chrono::duration<double>(run.seconds));
+  out.requests = run.counts.requests;
+  out.replies = run.counts.replies;
+  out.refused = run.counts.refused;
+  out.notifications = run.counts.notifications;
+  out.keys_ok = run.judged.keys_ok;
+  out.keys_unknown = run.judged.unknown_keys;
+  std::vector<history::KeyVerdict> violations = run.judged.violations;
+  for (const stress::DeliveryFinding& each : run.deliveries) violations.push_back(verdict_of(each));
+  out.findings = findings_of(violations);
   if (const std::string doubts = describe(run.doubts); !doubts.empty()) {
     out.undecided = "requests " + doubts;
   }
+  if (!run.lost.empty()) out.trouble = "all connections ended: " + run.lost;
 }
 
 // Null: nobody keeps the history.
@@ -173,10 +153,7 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
                         .bounds = bounds,
                         .check_reply = reply_check({.waived = phase.waived})},
                        writer.get(), [&](const stress::SimulatedRun&) { return stop.load(); });
-  take_counts(run.counts, run.judged, out);
-  take_findings(run, out);
-  out.simulated = true;
-  out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run.duration);
+  take(histories::run_of(run), out);
 }
 
 void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoint& endpoint,
@@ -189,10 +166,7 @@ void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoi
     out.trouble = "cannot connect: " + run.error().text;
     return;
   }
-  take_counts(run->progress.counts, run->judged, out);
-  take_findings(*run, out);
-  out.duration = std::chrono::duration_cast<std::chrono::microseconds>(run->asking);
-  if (!run->lost.empty()) out.trouble = "all connections ended: " + run->lost;
+  take(histories::run_of(*run), out);
 }
 
 }  // namespace
@@ -226,7 +200,6 @@ stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& wo
   out.bounds.notification_late += path_allowance(phase);
   out.limits = kStressLimits;
   out.stop_at_violation = phase.stop_at_violation;
-  out.keep_operations = true;
   out.wall_offset_ms = settings.clock_offset_ms;
   return out;
 }
@@ -254,25 +227,13 @@ decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis bas
   };
 }
 
-std::vector<run::StressFinding> findings_of(
-    const std::vector<stress::DeliveryFinding>& deliveries) {
+// A run that goes on finds the same again and again.
+std::vector<run::StressFinding> findings_of(const std::vector<history::KeyVerdict>& violations) {
   std::vector<run::StressFinding> out;
-  for (const stress::DeliveryFinding& each : deliveries) {
-    std::vector<const history::Operation*> shown;
-    if (each.operation) shown.push_back(&*each.operation);
-    out.push_back(with_operations(
-        {.requirement = each.requirement,
-         .key = each.operation ? escape(each.operation->key, each.operation->key.size()) : "",
-         .text = describe(each)},
-        std::move(shown)));
+  std::set<std::string> seen;
+  for (const history::KeyVerdict& key : violations) {
+    if (seen.insert(key.verdict.requirement).second) out.push_back(finding_of(key));
   }
-  return out;
-}
-
-std::vector<run::StressFinding> findings_of(const std::vector<history::KeyVerdict>& violations,
-                                            const std::vector<history::Operation>& operations) {
-  std::vector<run::StressFinding> out;
-  for (const history::KeyVerdict& key : violations) out.push_back(finding_of(key, operations));
   return out;
 }
 
@@ -315,13 +276,7 @@ run::StressResult judged_again(const histories::CheckedHistory& checked, run::St
       doubt(out, each.text);
     }
   }
-  std::vector<history::Operation> shown;
-  for (const auto& [number, operation] : checked.shown) {
-    shown.resize(number + 1);
-    shown[number] = operation;
-  }
-  out.findings = findings_of(violations, shown);
-  keep_first_of_each_rule(out.findings);
+  out.findings = findings_of(violations);
   const auto is_in = [](const std::vector<run::StressFinding>& all, const run::StressFinding& one) {
     return std::any_of(all.begin(), all.end(), [&](const run::StressFinding& each) {
       return each.requirement == one.requirement;

@@ -61,20 +61,14 @@ struct StressPhase {
 [[nodiscard]] stress::LoadOptions load_options(const StressPhase& phase,
                                                const stress::Mix& workload);
 
-// The violations as reports show them: the operations that contradict each other, in the order of
-// their calls. `operations`: of the whole history, by number; of those that are not there nothing
-// is shown. Pure.
+// The violations as reports show them, the first of each rule: the operations that contradict each
+// other, in the order of their calls. Pure.
 [[nodiscard]] std::vector<run::StressFinding> findings_of(
-    const std::vector<history::KeyVerdict>& violations,
-    const std::vector<history::Operation>& operations);
+    const std::vector<history::KeyVerdict>& violations);
 
 // What is wrong with the properties, the form and the presence of a version of each reply of a
 // store that `basis` binds: for stress::TrafficOptions. Pure and thread safe.
 [[nodiscard]] decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis basis);
-
-// What connections have shown beside the order of requests, as reports have it. Pure.
-[[nodiscard]] std::vector<run::StressFinding> findings_of(
-    const std::vector<stress::DeliveryFinding>& deliveries);
 
 // Says of each finding whether it fails the run: not where its rule does not bind this store, nor
 // where cases that the baseline expects to fail break the same rule, as one cause shows in both.

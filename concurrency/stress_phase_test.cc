@@ -67,15 +67,15 @@ std::vector<std::string> rules_of(const run::StressResult& result) {
 }
 
 TEST(FindingsOf, ShowsTheOperationsInTheOrderOfTheirCalls) {
-  const std::vector<history::Operation> operations = {get_of(1, 9ms, 12ms), get_of(2, 5ms, 6ms),
-                                                      get_of(3, 7ms, history::kNever)};
   const std::vector<history::KeyVerdict> violations = {
       {.key = std::string("a\0b", 3),
-       .verdict = {.answer = history::Answer::kViolation,
-                   .operations = {0, 2, 1, 99},
-                   .requirement = "R-MUST-1",
-                   .text = "wrong"}}};
-  const auto findings = findings_of(violations, operations);
+       .verdict = {
+           .answer = history::Answer::kViolation,
+           .operations = {0, 2, 1},
+           .shown = {get_of(1, 9ms, 12ms), get_of(3, 7ms, history::kNever), get_of(2, 5ms, 6ms)},
+           .requirement = "R-MUST-1",
+           .text = "wrong"}}};
+  const auto findings = findings_of(violations);
   ASSERT_THAT(findings, SizeIs(1));
   const run::StressFinding& found = findings[0];
   EXPECT_EQ(found.requirement, "R-MUST-1");
@@ -96,8 +96,9 @@ TEST(FindingsOf, ShowsTheOperationsInTheOrderOfTheirCalls) {
 }
 
 TEST(FindingsOf, OfOperationsThatAreNotThereShowsNothing) {
-  const std::vector<history::KeyVerdict> violations = {{.verdict = {.operations = {0, 1}}}, {}};
-  const auto findings = findings_of(violations, {});
+  const std::vector<history::KeyVerdict> violations = {
+      {.verdict = {.operations = {0, 1}, .requirement = "R-1"}}, {}, {}};
+  const auto findings = findings_of(violations);
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_THAT(findings[0].operations, IsEmpty());
 }
@@ -349,15 +350,14 @@ Ended ended(const run::StressResult& stress, bool interrupted, bool reachable) {
 // --- judged again -------------------------------------------------------------------------------
 
 histories::CheckedHistory history_with(std::vector<history::KeyVerdict> keys) {
-  histories::CheckedHistory out{.operations = 10, .refused = 2, .keys = std::move(keys)};
-  out.shown[3] = get_of(1, 9ms, 12ms);
-  return out;
+  return {.operations = 10, .refused = 2, .keys = std::move(keys)};
 }
 
 history::KeyVerdict violation_of(const std::string& requirement) {
   return {.key = "k",
           .verdict = {.answer = history::Answer::kViolation,
                       .operations = {3},
+                      .shown = {get_of(1, 9ms, 12ms)},
                       .requirement = requirement,
                       .text = "wrong"}};
 }

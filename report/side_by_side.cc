@@ -1,6 +1,7 @@
 #include "report/side_by_side.h"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 
 #include <fmt/format.h>
@@ -14,6 +15,11 @@ namespace {
 
 using nlohmann::json;
 
+// Null where there is none.
+json member(const json& object, const char* name) {
+  return object.is_object() && object.contains(name) ? object[name] : json();
+}
+
 // Empty where there is none.
 std::string member_text(const json& object, const char* name) {
   if (!object.is_object()) return {};
@@ -23,6 +29,16 @@ std::string member_text(const json& object, const char* name) {
   const auto& text = found->get_ref<const std::string&>();
   // It goes to a terminal, whoever wrote it.
   return text::one_line(text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...");
+}
+
+// 0 where there is none.
+template <typename Number>
+Number member_number(const json& object, const char* name) {
+  const json found = member(object, name);
+  const bool fits = std::is_floating_point_v<Number> ? found.is_number()
+                    : std::is_signed_v<Number>       ? found.is_number_integer()
+                                                     : found.is_number_unsigned();
+  return fits ? found.get<Number>() : Number{};
 }
 
 void read_findings(const json& document, Column& out) {
@@ -69,7 +85,8 @@ std::string contradiction_in(const json& document, const Column& column) {
                              : verdict == "not-run"          ? "not_run"
                                                              : verdict;
     ++counted[word];
-    if (verdict == "failed" || verdict == "expected-failure") {
+    const bool fails = verdict == "failed" && member(entry, "unexpected_pass") != json(true);
+    if (fails || verdict == "expected-failure") {
       failed.insert(member_text(entry, "id"));
     }
   }
@@ -109,19 +126,43 @@ std::string contradiction_in(const json& document, const Column& column) {
   return {};
 }
 
-void read_seen(const json& document, Column& out) {
-  const auto points = document.find("open_points_observed");
-  if (points == document.end() || !points->is_object()) return;
-  for (const auto& [id, outcomes] : points->items()) {
-    for (const json& outcome : outcomes) {
-      if (outcome.is_string()) out.seen[id].insert(outcome.get<std::string>());
-    }
+SeenWords seen_in(const json& object, const char* name) {
+  SeenWords out;
+  const auto places = object.find(name);
+  if (places == object.end() || !places->is_object()) return out;
+  for (const auto& [place, words] : places->items()) {
+    if (words.is_array() && !words.empty()) out[place] = ids_in(*places, place.c_str());
   }
+  return out;
 }
 
-// Does any column that has something in this row say something else than another one?
+ColumnCase case_in(const json& entry) {
+  const json failure = member(entry, "failure");
+  ColumnCase out{.title = member_text(entry, "title"),
+                 .verdict = member_text(entry, "verdict"),
+                 .requirement = member_text(failure, "requirement"),
+                 .step = member_number<std::size_t>(failure, "step"),
+                 .line = member_number<std::size_t>(entry, "line"),
+                 .kind = member_text(failure, "kind"),
+                 .message = member_text(entry, "message"),
+                 .expected = member_text(failure, "expected"),
+                 .actual = member_text(failure, "actual"),
+                 .forms = seen_in(entry, "forms_observed"),
+                 .open_points = seen_in(entry, "open_points_observed")};
+  out.passes = out.verdict == "passed" || member(entry, "unexpected_pass") == json(true);
+  const json known_by = member(failure, "signature");
+  if (known_by.is_string()) out.signature = known_by.get<std::string>();
+  if (failure.is_object()) out.line = member_number<std::size_t>(failure, "line");
+  return out;
+}
+
+// Does any column that has something in this row say something else than another one? How strict a
+// run was, and what its baseline says, is no difference between stores.
 bool differing(const std::vector<std::string>& cells) {
   std::set<std::string> words(cells.begin(), cells.end());
+  for (const char* judged : {"warning", "expected-failure"}) {
+    if (words.erase(judged) > 0) words.insert("broken");
+  }
   for (const char* undecided : {"", "skipped", "not-run", "not-shown", "inconclusive"}) {
     words.erase(undecided);
   }
@@ -168,6 +209,82 @@ std::vector<ComparedRow> rows_of(const std::vector<Column>& columns, Member memb
   return out;
 }
 
+std::string words_of(const std::set<std::string>& seen) {
+  return fmt::format("{}", fmt::join(seen, ", "));
+}
+
+// Notes in the rows the cases that saw another outcome in one run than in another.
+void note_cases(const std::vector<Column>& columns, SeenWords ColumnCase::*member,
+                std::vector<ComparedRow>& rows) {
+  for (ComparedRow& row : rows) {
+    std::map<std::string, std::set<std::set<std::string>>> outcomes;
+    for (const Column& column : columns) {
+      for (const auto& [id, result] : column.results) {
+        const auto seen = (result.*member).find(row.id);
+        if (result.is_decided() && seen != (result.*member).end())
+          outcomes[id].insert(seen->second);
+      }
+    }
+    for (const auto& [id, different] : outcomes) {
+      if (different.size() > 1) row.cases.push_back(id);
+    }
+    row.differs = !row.cases.empty();
+  }
+}
+
+// How a store does in a case: what differs in it is another behaviour.
+std::string behaviour(const ColumnCase& result, bool judged_alike) {
+  if (result.passes) return "passes";
+  return fmt::format("{} {} {} {}", result.requirement, result.step, result.kind,
+                     judged_alike ? result.signature : "");
+}
+
+// What is expected, and so how a failure reads, depends on how the runs are judged.
+bool judged_alike(const std::vector<Column>& columns) {
+  return std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
+    return column.profile == columns.front().profile && column.wording == columns.front().wording;
+  });
+}
+
+// Counts the case, or adds its row.
+void add_case(const std::string& id, const scenario::Catalogue& catalogue, bool alike,
+              SideBySide& out) {
+  ComparedRow row{.id = id, .level = "", .text = ""};
+  std::set<std::string> behaviours;
+  std::size_t decided = 0;
+  std::size_t skipped = 0;
+  for (const Column& column : out.columns) {
+    const auto found = column.results.find(id);
+    row.cells.push_back(found == column.results.end() ? "" : found->second.verdict);
+    if (found == column.results.end()) continue;
+    const ColumnCase& result = found->second;
+    if (row.text.empty()) row.text = result.title;
+    if (result.verdict == "skipped") ++skipped;
+    if (!result.is_decided()) continue;
+    ++decided;
+    behaviours.insert(behaviour(result, alike));
+    if (row.level.empty() && !result.passes)
+      row.level = row_of(result.requirement, catalogue).level;
+  }
+  const std::size_t all = out.columns.size();
+  if (decided == all) ++out.compared;
+  if (skipped == all) ++out.skipped;
+  row.differs = behaviours.size() > 1;
+  if (row.differs || (decided < all && skipped < all)) out.cases.push_back(std::move(row));
+}
+
+void add_cases(const scenario::Catalogue& catalogue, SideBySide& out) {
+  std::set<std::string> ids;
+  for (const Column& column : out.columns) {
+    for (const auto& entry : column.results) ids.insert(entry.first);
+  }
+  const bool alike = judged_alike(out.columns);
+  for (const std::string& id : ids) add_case(id, catalogue, alike, out);
+  std::stable_sort(out.cases.begin(), out.cases.end(), [](const auto& a, const auto& b) {
+    return std::pair(!a.differs, a.level != "must") < std::pair(!b.differs, b.level != "must");
+  });
+}
+
 void make_names_differ(std::vector<Column>& columns) {
   std::map<std::string, std::size_t> uses;
   for (const Column& column : columns) ++uses[column.name];
@@ -197,8 +314,16 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
              .suite_commit = member_text(document, "suite_commit"),
              .started = member_text(document, "started"),
              .profile = member_text(document, "profile"),
+             .wording = member_text(document, "wording"),
              .dialect = member_text(document, "dialect_observed"),
-             .stopped_because = member_text(document, "stopped_because")};
+             .stopped_because = member_text(document, "stopped_because"),
+             .strict = member(document, "strict") == json(true),
+             .endpoint_lost = member(document, "endpoint_lost") == json(true),
+             .seed = member_number<std::uint64_t>(document, "seed"),
+             .clock_offset_ms = member_number<std::int64_t>(document, "clock_offset_ms")};
+  const json latency = member(document, "latency_ms");
+  out.round_trip_ms = member_number<double>(latency, "p50");
+  out.unloaded_round_trip_ms = member_number<double>(latency, "unloaded_p50");
   const auto code = document.find("exit_code");
   if (out.endpoint.empty() || code == document.end() || !code->is_number_integer()) {
     return wrong("it has no endpoint or no exit_code");
@@ -215,18 +340,26 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
     if (!state.empty() && state != "open") out.states[member_text(entry, "id")] = state;
   }
   read_findings(document, out);
-  read_seen(document, out);
+  out.forms = seen_in(document, "forms_observed");
+  out.seen = seen_in(document, "open_points_observed");
   if (const std::string wrong_in_it = contradiction_in(document, out); !wrong_in_it.empty()) {
     return wrong(wrong_in_it + ", so it was changed after it was written");
   }
+  for (const json& entry : document["cases"]) {
+    if (entry.is_object()) out.results.emplace(member_text(entry, "id"), case_in(entry));
+  }
   return out;
+}
+
+bool ColumnCase::is_decided() const {
+  return passes || verdict == "failed" || verdict == "warning" || verdict == "expected-failure";
 }
 
 bool SideBySide::differs() const {
   const auto any = [](const std::vector<ComparedRow>& rows) {
     return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.differs; });
   };
-  return any(requirements) || any(open_points);
+  return any(requirements) || any(cases) || any(forms) || any(open_points);
 }
 
 SideBySide side_by_side(std::vector<Column> columns, const scenario::Catalogue& catalogue) {
@@ -240,16 +373,22 @@ SideBySide side_by_side(std::vector<Column> columns, const scenario::Catalogue& 
   }
   out.requirements = rows_of(
       columns, &Column::states, [](const std::string& state) { return state; }, catalogue);
-  out.open_points = rows_of(
-      columns, &Column::seen,
-      [](const std::set<std::string>& seen) { return fmt::format("{}", fmt::join(seen, ", ")); },
-      catalogue);
+  out.forms = rows_of(columns, &Column::forms, words_of, catalogue);
+  out.open_points = rows_of(columns, &Column::seen, words_of, catalogue);
+  note_cases(columns, &ColumnCase::forms, out.forms);
+  note_cases(columns, &ColumnCase::open_points, out.open_points);
   out.columns = std::move(columns);
+  add_cases(catalogue, out);
   return out;
 }
 
 run::ExitCode exit_code(const SideBySide& found) {
-  return found.differs() ? run::ExitCode::kFailed : run::ExitCode::kConformant;
+  if (found.differs()) return run::ExitCode::kFailed;
+  const bool lost = std::any_of(found.columns.begin(), found.columns.end(),
+                                [](const Column& column) { return column.endpoint_lost; });
+  if (lost) return run::ExitCode::kUnreachable;
+  if (found.compared == 0) return run::ExitCode::kNothingSelected;
+  return found.cases.empty() ? run::ExitCode::kConformant : run::ExitCode::kInconclusive;
 }
 
 ColumnScore score_of(const Column& column, const scenario::Catalogue& catalogue) {

@@ -1,13 +1,14 @@
 // Any number of runs side by side, each a column: what each store does differently from the rules,
-// how each requirement stands, and what each does where the rules leave a choice. The runs may be
-// of several implementations, or of one at several times; the versions of the suite may differ.
-// Pure.
+// how each requirement stands, which cases do not end alike, and what each does where the rules
+// leave a choice. The runs may be of several implementations, or of one at several times; the
+// versions of the suite may differ. Pure.
 //
 //   const auto first = read_column(*file, "mosquitto"); ...
 //   const SideBySide found = side_by_side({*first, *second}, library.catalogue);
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -28,6 +29,29 @@ struct ColumnFinding {
   std::size_t cases = 0;
 };
 
+// What was seen of the dialects' forms, or of what is left open: by place or requirement.
+using SeenWords = std::map<std::string, std::set<std::string>>;
+
+// What became of one case in one run.
+struct ColumnCase {
+  std::string title{};
+  std::string verdict{};  // passed, failed, warning, expected-failure, inconclusive, ...
+  bool passes = false;    // whatever a baseline says to it
+  std::string requirement{};
+  std::size_t step = 0;  // from 1; 0: none
+  std::size_t line = 0;
+  std::string kind{};       // of what differs
+  std::string signature{};  // what stays of the failure from run to run
+  std::string message{};
+  std::string expected{};
+  std::string actual{};
+  SeenWords forms{};
+  SeenWords open_points{};
+
+  // Has the run shown whether the store passes?
+  [[nodiscard]] bool is_decided() const;
+};
+
 // One run, as its JSON report has it.
 struct Column {
   std::string name;
@@ -37,13 +61,22 @@ struct Column {
   std::string suite_commit;
   std::string started;
   std::string profile;
+  std::string wording;
   std::string dialect;
   std::string stopped_because;
   int exit_code = 0;
-  std::map<std::string, std::size_t> cases{};           // passed, failed, ... -> how many
-  std::map<std::string, ColumnFinding> findings{};      // by requirement
-  std::map<std::string, std::string> states{};          // by requirement: passed, broken, ...
-  std::map<std::string, std::set<std::string>> seen{};  // by open requirement: its outcomes
+  bool strict = false;
+  bool endpoint_lost = false;
+  std::uint64_t seed = 0;
+  std::int64_t clock_offset_ms = 0;
+  double round_trip_ms = 0;                         // median, in the cases
+  double unloaded_round_trip_ms = 0;                // median, before the run
+  std::map<std::string, std::size_t> cases{};       // passed, failed, ... -> how many
+  std::map<std::string, ColumnCase> results{};      // by id of the case
+  std::map<std::string, ColumnFinding> findings{};  // by requirement
+  std::map<std::string, std::string> states{};      // by requirement: passed, broken, ...
+  SeenWords forms{};                                // by place where the dialects differ
+  SeenWords seen{};                                 // by open requirement: its outcomes
 };
 
 // Reads a JSON report of certify or merge. `name`: empty for that of the endpoint. The error says
@@ -51,22 +84,31 @@ struct Column {
 [[nodiscard]] Result<Column, std::string> read_column(const scenario::SourceFile& file,
                                                       const std::string& name);
 
-// A requirement; a cell for each column, empty where the run says nothing of it.
+// A requirement, a case, or a place where the dialects differ; a cell for each column, empty where
+// the run says nothing of it.
 struct ComparedRow {
   std::string id;
-  std::string level;  // empty where this suite does not know it
+  std::string level;  // empty where this suite does not know it; of a case: of the rule it breaks
   std::string text;
-  std::vector<std::string> cells{};  // the state; of an open point, its outcomes: "a, b"
+  std::vector<std::string> cells{};  // the state or verdict; of what was seen, its words: "a, b"
   // Between two columns that say something: skipped, not-run, not-shown and inconclusive say
   // nothing. Of a finding, whether any column does not have it, too.
   bool differs = false;
+  // Of forms and open points: those that saw it otherwise in one run than in another. They decide
+  // whether it differs: what only one run has seen is no difference, the other did not come so far.
+  std::vector<std::string> cases{};
 };
 
 struct SideBySide {
   std::vector<Column> columns;
   std::vector<ComparedRow> findings;  // cells are "failed", "warning", ...: see Column::findings
   std::vector<ComparedRow> requirements;
+  // Those that do not end alike, a must before a should, and those that some run did not decide.
+  std::vector<ComparedRow> cases;
+  std::vector<ComparedRow> forms;
   std::vector<ComparedRow> open_points;
+  std::size_t compared = 0;  // cases that all runs decided
+  std::size_t skipped = 0;   // cases that all runs skipped
 
   [[nodiscard]] bool differs() const;
 };
@@ -76,7 +118,8 @@ struct SideBySide {
 [[nodiscard]] SideBySide side_by_side(std::vector<Column> columns,
                                       const scenario::Catalogue& catalogue);
 
-// kConformant where the runs are alike, kFailed where they differ.
+// kFailed where the runs differ; else kUnreachable where an endpoint was lost, kNothingSelected
+// where all runs decided no case, kInconclusive where some run did not decide one, kConformant.
 [[nodiscard]] run::ExitCode exit_code(const SideBySide& found);
 
 // How many rules of level MUST the run is about, and how many of these it has shown to be kept.
@@ -93,6 +136,8 @@ struct ColumnScore {
 [[nodiscard]] std::string side_by_side_text(const SideBySide& found,
                                             const scenario::Catalogue& catalogue, std::size_t width,
                                             bool colour);
+// The last line alone, not ended.
+[[nodiscard]] std::string side_by_side_verdict(const SideBySide& found);
 // As docs/compare.schema.json says.
 [[nodiscard]] std::string side_by_side_json(const SideBySide& found,
                                             const scenario::Catalogue& catalogue);

@@ -19,7 +19,8 @@ namespace {
 using nlohmann::ordered_json;
 using enum text::Colour;
 
-constexpr std::size_t kRowColumns = 25;   // for the id of a requirement
+constexpr std::size_t kRowColumns = 25;  // for the id of a requirement
+constexpr std::size_t kMostShownCases = 20;
 constexpr std::size_t kCellColumns = 13;  // "outside 1839 " is the widest
 
 // "A", "B", ..., "Z", "27", ...
@@ -42,8 +43,15 @@ class SideBySideText {
     columns();
     findings();
     requirements();
-    open_points();
-    verdict();
+    cases();
+    seen("what the dialects write differently, and is not done alike", found_.forms);
+    seen("what the rules leave open, and is not done alike", found_.open_points);
+    not_compared();
+    line("");
+    line(paint_(found_.differs()                                  ? kRed
+                : exit_code(found_) == run::ExitCode::kConformant ? kGreen
+                                                                  : kYellow,
+                side_by_side_verdict(found_)));
     return std::move(text_);
   }
 
@@ -68,6 +76,12 @@ class SideBySideText {
       wrapped("     ",
               fmt::format("{}, profile {}, dialect {}, {}, fencepost {}", column.endpoint,
                           column.profile, column.dialect, column.started, column.suite_version));
+      wrapped(
+          "     ",
+          fmt::format("wording {}, {}seed {}, round trip (p50) {:.3f} ms, {:.3f} ms before the "
+                      "run, clock offset {} ms",
+                      column.wording, column.strict ? "--strict, " : "", column.seed,
+                      column.round_trip_ms, column.unloaded_round_trip_ms, column.clock_offset_ms));
       if (!column.stopped_because.empty()) wrapped("     ", column.stopped_because);
     }
   }
@@ -126,35 +140,86 @@ class SideBySideText {
           });
   }
 
-  // Outcomes are words of their own, and long: who has which.
-  void open_points() {
-    if (differing_rows(found_.open_points) == 0) return;
+  // "A, C: passed": who has which of the words.
+  static std::map<std::string, std::string> letters_by_cell(const ComparedRow& row) {
+    std::map<std::string, std::string> out;
+    for (std::size_t i = 0; i < row.cells.size(); ++i) {
+      std::string& all = out[row.cells[i]];
+      all += (all.empty() ? "" : ", ") + letter_of(i);
+    }
+    return out;
+  }
+
+  // Of the runs that fail in the same way, the first one speaks.
+  void cases() {
+    const std::size_t all = differing_rows(found_.cases);
+    if (all == 0) return;
     line("");
-    line(paint_(kBold, "what the rules leave open, and is not done alike"));
-    for (const ComparedRow& row : found_.open_points) {
-      if (!row.differs) continue;
+    line(paint_(kBold, "cases that do not end alike"));
+    for (std::size_t i = 0; i < std::min(all, kMostShownCases); ++i) {
+      const ComparedRow& row = found_.cases[i];
       wrapped(fmt::format("  {}: ", row.id), row.text);
-      std::map<std::string, std::string> columns;
-      for (std::size_t i = 0; i < row.cells.size(); ++i) {
-        if (row.cells[i].empty()) continue;
-        std::string& all = columns[row.cells[i]];
-        all += (all.empty() ? "" : ", ") + letter_of(i);
-      }
-      for (const auto& [outcome, letters] : columns) wrapped("      " + letters + ": ", outcome);
+      std::set<std::string> told;
+      for (std::size_t place = 0; place < row.cells.size(); ++place) outcome(row, place, told);
+    }
+    if (all > kMostShownCases) {
+      wrapped("  ",
+              fmt::format("... and {} more, which --html and --json have", all - kMostShownCases));
     }
   }
 
-  void verdict() {
-    line("");
-    const std::size_t rules = differing_rows(found_.requirements);
-    const std::size_t points = differing_rows(found_.open_points);
-    const std::string runs = text::counted(found_.columns.size(), "run");
-    if (!found_.differs()) {
-      line(paint_(kGreen, runs + ": alike"));
-      return;
+  void outcome(const ComparedRow& row, std::size_t place, std::set<std::string>& told) {
+    const auto found = found_.columns[place].results.find(row.id);
+    if (found == found_.columns[place].results.end()) return;
+    const ColumnCase& result = found->second;
+    const std::string reason =
+        fmt::format("{}: {}, step {}", result.requirement, result.message, result.step);
+    std::string all = result.verdict;
+    if (result.is_decided() && !result.passes && told.insert(reason + result.actual).second) {
+      all += fmt::format(", {} at line {}; expected {}, got {}", reason, result.line,
+                         result.expected, result.actual);
     }
-    line(paint_(kRed, fmt::format("{}: {} and {} differ", runs, text::counted(rules, "requirement"),
-                                  text::counted(points, "open point"))));
+    wrapped(fmt::format("      {}: ", letter_of(place)), all);
+  }
+
+  // Outcomes are words of their own, and long: who has which.
+  void seen(const char* title, const std::vector<ComparedRow>& rows) {
+    if (differing_rows(rows) == 0) return;
+    line("");
+    line(paint_(kBold, title));
+    for (const ComparedRow& row : rows) {
+      if (!row.differs) continue;
+      wrapped(fmt::format("  {}: ", row.id),
+              row.text + (row.text.empty() ? "" : "; ") + some_of(row.cases));
+      for (const auto& [outcome, letters] : letters_by_cell(row)) {
+        if (!outcome.empty()) wrapped("      " + letters + ": ", outcome);
+      }
+    }
+  }
+
+  static std::string some_of(const std::vector<std::string>& cases) {
+    constexpr std::size_t kMostNamed = 5;
+    const bool all = cases.size() <= kMostNamed;
+    const std::vector<std::string> named(cases.begin(),
+                                         all ? cases.end() : cases.begin() + kMostNamed);
+    return fmt::format("{}: {}{}", text::counted(cases.size(), "case"), fmt::join(named, ", "),
+                       all ? "" : ", ...");
+  }
+
+  void not_compared() {
+    std::map<std::string, std::vector<std::string>> groups;
+    for (const ComparedRow& row : found_.cases) {
+      if (row.differs) continue;
+      std::vector<std::string> parts;
+      for (const auto& [word, letters] : letters_by_cell(row)) {
+        parts.push_back(fmt::format("{} in {}", word.empty() ? "missing" : word, letters));
+      }
+      groups[fmt::format("{}", fmt::join(parts, ", "))].push_back(row.id);
+    }
+    if (groups.empty()) return;
+    line("");
+    line(paint_(kBold, "could not be compared"));
+    for (const auto& [why, cases] : groups) wrapped("  " + why + ": ", some_of(cases));
   }
 
   const SideBySide& found_;
@@ -166,18 +231,25 @@ class SideBySideText {
 
 ordered_json json_of(const Column& column, const scenario::Catalogue& catalogue) {
   const ColumnScore score = score_of(column, catalogue);
-  ordered_json out = {{"name", column.name},
-                      {"file", column.file},
-                      {"endpoint", column.endpoint},
-                      {"suite_version", column.suite_version},
-                      {"suite_commit", column.suite_commit},
-                      {"started", column.started},
-                      {"profile", column.profile},
-                      {"dialect_observed", column.dialect},
-                      {"exit_code", column.exit_code},
-                      {"verdict", verdict_of(column)},
-                      {"must", {{"kept", score.kept}, {"all", score.all}}},
-                      {"cases", column.cases}};
+  ordered_json out = {
+      {"name", column.name},
+      {"file", column.file},
+      {"endpoint", column.endpoint},
+      {"suite_version", column.suite_version},
+      {"suite_commit", column.suite_commit},
+      {"started", column.started},
+      {"profile", column.profile},
+      {"wording", column.wording},
+      {"strict", column.strict},
+      {"seed", column.seed},
+      {"dialect_observed", column.dialect},
+      {"clock_offset_ms", column.clock_offset_ms},
+      {"latency_ms",
+       {{"p50", column.round_trip_ms}, {"unloaded_p50", column.unloaded_round_trip_ms}}},
+      {"exit_code", column.exit_code},
+      {"verdict", verdict_of(column)},
+      {"must", {{"kept", score.kept}, {"all", score.all}}},
+      {"cases", column.cases}};
   if (!column.stopped_because.empty()) out["stopped_because"] = column.stopped_because;
   return out;
 }
@@ -193,14 +265,27 @@ ordered_json json_of(const std::vector<ComparedRow>& rows, Cell cell) {
                    {"text", row.text},
                    {"differs", row.differs},
                    {"cells", std::move(cells)}});
+    if (!row.cases.empty()) out.back()["cases"] = row.cases;
   }
   return out;
+}
+
+// What each run has seen.
+ordered_json json_of_seen(const std::vector<Column>& columns, const std::vector<ComparedRow>& rows,
+                          SeenWords Column::*member) {
+  return json_of(rows, [&](const ComparedRow& row, std::size_t i) {
+    const auto cell = (columns[i].*member).find(row.id);
+    return cell == (columns[i].*member).end() ? ordered_json() : ordered_json(cell->second);
+  });
 }
 
 ordered_json compare_document(const SideBySide& found, const scenario::Catalogue& catalogue) {
   ordered_json out;
   out["suite_version"] = suite_version();
+  out["exit_code"] = static_cast<int>(exit_code(found));
   out["differs"] = found.differs();
+  out["compared"] = found.compared;
+  out["skipped_in_all"] = found.skipped;
   out["columns"] = ordered_json::array();
   for (const Column& column : found.columns) out["columns"].push_back(json_of(column, catalogue));
   const auto& columns = found.columns;
@@ -214,11 +299,40 @@ ordered_json compare_document(const SideBySide& found, const scenario::Catalogue
   out["requirements"] = json_of(found.requirements, [](const ComparedRow& row, std::size_t i) {
     return row.cells[i].empty() ? ordered_json() : ordered_json(row.cells[i]);
   });
-  out["open_points"] = json_of(found.open_points, [&](const ComparedRow& row, std::size_t i) {
-    const auto cell = columns[i].seen.find(row.id);
-    return cell == columns[i].seen.end() ? ordered_json() : ordered_json(cell->second);
+  out["cases"] = json_of(found.cases, [&](const ComparedRow& row, std::size_t i) {
+    const auto cell = columns[i].results.find(row.id);
+    if (cell == columns[i].results.end()) return ordered_json();
+    const ColumnCase& result = cell->second;
+    ordered_json out = {{"verdict", result.verdict}};
+    if (!result.message.empty()) out["message"] = result.message;
+    if (result.requirement.empty()) return out;
+    out.update({{"requirement", result.requirement},
+                {"step", result.step},
+                {"line", result.line},
+                {"expected", result.expected},
+                {"actual", result.actual}});
+    return out;
   });
+  out["forms"] = json_of_seen(columns, found.forms, &Column::forms);
+  out["open_points"] = json_of_seen(columns, found.open_points, &Column::seen);
   return out;
+}
+
+// "1 requirement, 2 cases and 1 open point".
+std::string what_differs(const SideBySide& found) {
+  std::vector<std::string> parts;
+  const auto add = [&](const std::vector<ComparedRow>& rows, const char* noun) {
+    const std::size_t number = differing_rows(rows);
+    if (number > 0) parts.push_back(text::counted(number, noun));
+  };
+  add(found.requirements, "requirement");
+  add(found.cases, "case");
+  add(found.forms, "dialect form");
+  add(found.open_points, "open point");
+  if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
+  const std::string last = parts.back();
+  parts.pop_back();
+  return fmt::format("{} and {}", fmt::join(parts, ", "), last);
 }
 
 page::Masthead masthead_of(const SideBySide& found) {
@@ -236,11 +350,7 @@ page::Masthead masthead_of(const SideBySide& found) {
           : bad ? "✗"
                 : "?",
           fmt::format("{} of {} conformant", good, found.columns.size()),
-          found.differs()
-              ? fmt::format("{} and {} are not alike.",
-                            text::counted(differing_rows(found.requirements), "requirement"),
-                            text::counted(differing_rows(found.open_points), "open point"))
-              : "The runs are alike."};
+          side_by_side_verdict(found) + "."};
 }
 
 }  // namespace
@@ -248,6 +358,17 @@ page::Masthead masthead_of(const SideBySide& found) {
 std::string side_by_side_text(const SideBySide& found, const scenario::Catalogue& catalogue,
                               std::size_t width, bool colour) {
   return SideBySideText(found, catalogue, width, colour).all();
+}
+
+std::string side_by_side_verdict(const SideBySide& found) {
+  const std::string runs = text::counted(found.columns.size(), "run");
+  const std::string compared = text::counted(found.compared, "case") + " compared";
+  if (found.differs())
+    return fmt::format("{} differ in {}; {}", runs, what_differs(found), compared);
+  if (found.compared == 0) return runs + ": nothing was compared";
+  if (found.cases.empty()) return fmt::format("{}: alike; {}", runs, compared);
+  return fmt::format("{}: no difference, but not everything could be compared; {}, {} not", runs,
+                     compared, found.cases.size());
 }
 
 std::string side_by_side_json(const SideBySide& found, const scenario::Catalogue& catalogue) {

@@ -32,11 +32,8 @@ void run_store(MeetingResult& result, const MeetingsOptions& options,
     const std::uint64_t seed = options.seed + result.runs;
     const auto store = store_of(result, seed);
     const auto* mix = stress::find_mix(kMixesByTurns.at(result.runs % kMixesByTurns.size()));
-    const stress::SimulatedRun run = stress::simulate(*store, {.mix = mix,
-                                                               .seed = seed,
-                                                               .requests = options.requests,
-                                                               .keep_operations = false,
-                                                               .limits = kMeetingLimits});
+    const stress::SimulatedRun run = stress::simulate(
+        *store, {.mix = mix, .seed = seed, .requests = options.requests, .limits = kMeetingLimits});
     ++result.runs;
     result.unknown += run.judged.unknown_keys;
     if (run.judged.violations.empty()) continue;

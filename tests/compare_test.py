@@ -80,7 +80,10 @@ class CompareTest(harness.FolderTest):
         self.assertRegex(text, r"(?m)^  B  nx: NOT conformant, \d+/\d+ MUST$")
         self.assertRegex(text, r"(?m)^  SET-NX-2 +- +failed \d+ +-$")
         self.assertRegex(text, r"(?m)^  SET-NX-2 +passed +broken +passed$")
-        self.assertTrue(text.endswith(f"3 runs: 1 requirement and {len(differing)} open points differ\n"), text[-200:])
+        cases, forms = (sum(row["differs"] for row in document[member]) for member in ("cases", "forms"))
+        self.assertEqual({row["cells"][1]["verdict"] for row in document["cases"] if row["differs"]}, {"failed"})
+        self.assertIn(f"3 runs differ in 1 requirement, {cases} cases, {forms} dialect forms and {len(differing)} "
+                      "open points; ", text.splitlines()[-1])
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
         page = self.path("compare.html").read_text(encoding="utf-8")
         data = json.loads(re.search(r'id="p_data">(.*?)</script>', page, re.S).group(1))
@@ -94,7 +97,7 @@ class CompareTest(harness.FolderTest):
         old["suite_version"], old["suite_commit"] = "0.0.9", "of long ago"
         self.path("a.json").write_text(json.dumps(old), encoding="utf-8")
         text, document = self.compare(self.path("a.json"), self.path("b.json"), code=0)
-        self.assertTrue(text.endswith("2 runs: alike\n"))
+        self.assertTrue(text.splitlines()[-1].startswith("2 runs: alike; "))
         self.assertFalse(document["differs"])
         self.assertEqual([column["name"] for column in document["columns"]],
                          [f"inproc: ({self.path(name)}.json)" for name in ("a", "b")])
@@ -127,7 +130,8 @@ class CompareTest(harness.FolderTest):
     def test_what_was_not_decided_differs_from_nothing(self):
         run("certify", "--quiet", "--endpoint", "inproc:", "--run", "set.nx.*", "--json", self.path("a.json"))
         run("certify", "--quiet", "--endpoint", "mqtt://127.0.0.1:1", "--run", "set.nx.*", "--json", self.path("b.json"))
-        text, document = self.compare(self.path("a.json"), self.path("b.json"), code=0)
+        text, document = self.compare(self.path("a.json"), self.path("b.json"), code=3)
+        self.assertFalse(document["differs"])
         self.assertEqual({row["cells"][1] for row in document["requirements"]}, {"not-run"})
         self.assertIn("unreachable", text)
 
@@ -157,6 +161,9 @@ class CompareTest(harness.FolderTest):
             lambda document: document["findings"][0]["cells"][1].pop("cause"),
             lambda document: document["requirements"][0]["cells"].append("ok"),
             lambda document: document["open_points"][0].update(cells=[[]]),
+            lambda document: document["forms"][0].update(cases=[]),
+            lambda document: document["cases"][0]["cells"][1].pop("expected"),
+            lambda document: document["cases"][0]["cells"][1].update(verdict="fine"),
         ]
         self.assertEqual(taken(SCHEMA, good, changes), [])
 

@@ -52,7 +52,7 @@ class Limits(harness.FolderTest):
             ["certify", "-q", "--run", "get.*"],
             ["certify", "-q", "--run", "get.*", "--endpoint", "inproc:", "--json", "r.json", "--evidence", "e.fpe"],
             ["certify-all", "fleet.txt", "--run", "get.*"],
-            ["diff", "-q", "--run", "get.*", "inproc:", "inproc:"],
+            ["compare", "-q", "--run", "get.*", "inproc:", "inproc:"],
             ["probe", "--endpoint", "inproc:"],
             ["explore", "-q", "--max-examples", "3"],
             ["replay", "-q", "own.yaml"],

@@ -52,7 +52,6 @@ FORMATS = {
     "baseline": ("f.yaml", ["certify", *ONE_CASE, "--baseline", "{}"], BASELINE),
     "baseline-list": ("f.txt", ["certify", *ONE_CASE, "--baseline", "{}"], "set.*  # known\n"),
     "report": ("f.json", ["merge", "{}"], None),
-    "report-diff": ("f.json", ["diff", "{}", "{}"], None),
     "report-compare": ("f.json", ["compare", "{}", "{}"], None),
     "report-matrix": ("f.json", ["matrix", "--report", "{}"], None),
     "report-failed": ("f.json", ["certify", "--dry-run", "--last-failed", "{}"], None),

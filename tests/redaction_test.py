@@ -178,8 +178,8 @@ class Endpoints(RedactionTest):
         port = self.start_broker(f"plugin {PLUGIN}").port
         for url in (self.urls(port)[0], self.urls(free_port())[0]):
             for command in (["probe", "--endpoint", url, "--out", self.outputs / "descriptor"],
-                            ["diff", url, "inproc:", "--run", "get.*", "--json", self.outputs / "diff"],
-                            ["diff", url + "x", "inproc:"]):
+                            ["compare", url, "inproc:", "--run", "get.*", "--json", self.outputs / "diff"],
+                            ["compare", url + "x", "inproc:"]):
                 done = run(*command, cwd=self.outputs, env=harness.environment())
                 self.assertIn(done.returncode, (0, 1, 2, 3, 4), done.stderr)
                 self.search(command[0], done.stdout + done.stderr)

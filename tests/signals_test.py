@@ -20,7 +20,7 @@ QUICK = (CACHE.exists() and "CMAKE_BUILD_TYPE:STRING=Rel" in CACHE.read_text(enc
          and not os.environ.get("FENCEPOST_TEST_SANITIZED"))
 SOON = 2 if QUICK else 8
 FIGURES = "--figures" in sys.argv and not sys.argv.remove("--figures")
-CONNECTING = ("certify", "probe", "explore", "replay", "diff", "certify-all", "stress", "record")
+CONNECTING = ("certify", "probe", "explore", "replay", "compare", "certify-all", "stress", "record")
 # So many requests are answered before nothing is: more than what is asked before a run.
 ANSWERS = 250
 SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding="utf-8")
@@ -93,7 +93,7 @@ class Signals(FolderTest):
             "probe": ["probe", "--endpoint", url],
             "explore": ["explore", "--endpoint", url],
             "replay": ["replay", "case.yaml", "--runs", "1000", "--endpoint", url, "--json", "report.json"],
-            "diff": ["diff", url, "inproc:", "--json", "report.json"],
+            "compare": ["compare", url, "inproc:", "--json", "report.json"],
             "certify-all": ["certify-all", "fleet.txt", "--out-dir", "."],
             "stress": ["stress", "-q", "--endpoint", url, "--duration", "300s", "--keep-going", "--json",
                        "stress.json"],
@@ -147,7 +147,7 @@ class Signals(FolderTest):
         self.assertIn("</html>", (self.folder / "report.html").read_text(encoding="utf-8"))
 
     def test_the_first_ends_a_run_with_its_reports(self):
-        for command in ("certify", "probe", "explore", "replay", "diff", "certify-all", "stress"):
+        for command in ("certify", "probe", "explore", "replay", "compare", "certify-all", "stress"):
             # All of certify; of the others, whose way of ending is the same, one each.
             for number in SIGNALS if command == "certify" else (signal.SIGQUIT,):
                 with self.subTest(f"{command} {number.name}"):

@@ -29,14 +29,14 @@ std::string time_text(history::Time time, history::Time origin, bool counts_line
   return fmt::format("{:.3f} ms", static_cast<double>((time - origin).count()) / 1e6);
 }
 
-std::string operations_text(const CheckedHistory& checked,
-                            const std::vector<history::Index>& numbers) {
-  std::vector<std::string> lines = witness_lines(checked, numbers);
+std::string operations_text(const history::Verdict& verdict, bool counts_lines) {
+  std::vector<std::string> lines = witness_lines(verdict, counts_lines);
   if (lines.size() > kMaxShown) lines.resize(kMaxShown);
   std::string out;
   for (const std::string& line : lines) out += fmt::format("      {}\n", line);
-  if (numbers.size() > kMaxShown) {
-    out += fmt::format("      and {} more; --json has them all\n", numbers.size() - kMaxShown);
+  if (verdict.operations.size() > kMaxShown) {
+    out += fmt::format("      and {} more; --json has them all\n",
+                       verdict.operations.size() - kMaxShown);
   }
   return out;
 }
@@ -85,8 +85,8 @@ std::size_t repeated(const CheckedHistory& checked) {
 
 std::string violation_text(const CheckedHistory& checked, const history::KeyVerdict& key,
                            const scenario::Catalogue& catalogue) {
-  std::string out =
-      fmt::format("\n  VIOLATION  {}  key {}\n", key.verdict.requirement, quoted(key.key));
+  std::string out = fmt::format("\n  VIOLATION  {}{}\n", key.verdict.requirement,
+                                key.key.empty() ? "" : "  key " + quoted(key.key));
   if (const scenario::Requirement* rule = catalogue.find(key.verdict.requirement)) {
     out += fmt::format("    rule  {}\n",
                        text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
@@ -94,7 +94,7 @@ std::string violation_text(const CheckedHistory& checked, const history::KeyVerd
   out += fmt::format("    seen  {}\n", key.verdict.text);
   const std::string values = values_text(key.verdict);
   if (!values.empty()) out += fmt::format("          {}\n", values);
-  out += operations_text(checked, key.verdict.operations);
+  out += operations_text(key.verdict, checked.counts_lines);
   if (!key.verdict.others.empty()) {
     out += fmt::format(
         "      ({} other operation{} might have explained it by their time, and do not)\n",
@@ -146,13 +146,9 @@ std::string reply_text(const Operation& operation) {
   return out;
 }
 
-std::vector<std::string> witness_lines(const CheckedHistory& checked,
-                                       const std::vector<history::Index>& numbers) {
+std::vector<std::string> witness_lines(const history::Verdict& verdict, bool counts_lines) {
   std::vector<const Operation*> shown;
-  for (const history::Index number : numbers) {
-    const auto found = checked.shown.find(number);
-    if (found != checked.shown.end()) shown.push_back(&found->second);
-  }
+  for (const Operation& each : verdict.shown) shown.push_back(&each);
   std::stable_sort(shown.begin(), shown.end(),
                    [](const Operation* a, const Operation* b) { return a->called < b->called; });
   std::vector<std::string> out;
@@ -163,8 +159,8 @@ std::vector<std::string> witness_lines(const CheckedHistory& checked,
       continue;
     }
     out.push_back(fmt::format("client {:<4} {:>11} .. {:<11}  {}  ->  {}", operation->client,
-                              time_text(operation->called, origin, checked.counts_lines),
-                              time_text(operation->returned, origin, checked.counts_lines),
+                              time_text(operation->called, origin, counts_lines),
+                              time_text(operation->returned, origin, counts_lines),
                               request_text(*operation), reply_text(*operation)));
   }
   return out;
@@ -174,15 +170,6 @@ std::size_t CheckedHistory::count(Answer answer) const {
   return static_cast<std::size_t>(
       std::count_if(keys.begin(), keys.end(),
                     [&](const history::KeyVerdict& key) { return key.verdict.answer == answer; }));
-}
-
-std::set<history::Index> CheckedHistory::wanted() const {
-  std::set<history::Index> out;
-  for (const history::KeyVerdict& key : keys) {
-    if (key.verdict.answer != Answer::kViolation) continue;
-    out.insert(key.verdict.operations.begin(), key.verdict.operations.end());
-  }
-  return out;
 }
 
 std::string finding_text(const CheckedHistory& checked, const history::KeyVerdict& key,
@@ -223,7 +210,7 @@ std::string checked_text(const CheckedHistory& checked, const scenario::Catalogu
                            checked.count(Answer::kViolation), checked.count(Answer::kUnknown));
 }
 
-ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& key) {
+ordered_json to_json(const history::KeyVerdict& key) {
   ordered_json out{{"key", escape(key.key, key.key.size())},
                    {"operations", key.operations},
                    {"answer", name(key.verdict.answer)}};
@@ -233,9 +220,9 @@ ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& k
   if (key.verdict.answer == Answer::kViolation) {
     out["requirement"] = key.verdict.requirement;
     out["witness"] = ordered_json::array();
-    for (const history::Index number : key.verdict.operations) {
-      ordered_json operation = history::to_json(checked.shown.at(number));
-      operation["number"] = number;
+    for (std::size_t i = 0; i < key.verdict.shown.size(); ++i) {
+      ordered_json operation = history::to_json(key.verdict.shown[i]);
+      operation["number"] = key.verdict.operations.at(i);
       out["witness"].push_back(std::move(operation));
     }
     out["others"] = key.verdict.others;
@@ -245,7 +232,7 @@ ordered_json to_json(const CheckedHistory& checked, const history::KeyVerdict& k
 
 ordered_json to_json(const CheckedHistory& checked) {
   ordered_json keys = ordered_json::array();
-  for (const history::KeyVerdict& key : checked.keys) keys.push_back(to_json(checked, key));
+  for (const history::KeyVerdict& key : checked.keys) keys.push_back(to_json(key));
   ordered_json whole = ordered_json::array();
   for (const history::Verdict& each : checked.whole) {
     whole.push_back({{"answer", name(each.answer)}, {"text", each.text}});

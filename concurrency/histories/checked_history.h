@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -33,12 +32,9 @@ struct CheckedHistory {
   std::vector<history::KeyVerdict> keys{};
   // What is wrong, or cannot be known, of the history as a whole; never kOk. Empty: nothing.
   std::vector<history::Verdict> whole{};
-  std::map<history::Index, history::Operation> shown{};  // what witnesses name
 
   // Of the verdicts on keys.
   [[nodiscard]] std::size_t count(history::Answer answer) const;
-  // The operations that witnesses name.
-  [[nodiscard]] std::set<history::Index> wanted() const;
 };
 
 // "SET \"a\" NX __ft 1:0:n"
@@ -49,9 +45,10 @@ struct CheckedHistory {
 // What the values alone say of a violation; may be empty.
 [[nodiscard]] std::string values_text(const history::Verdict& verdict);
 
-// The operations of a violation, a line each, in the order of their calls; those that `shown` has.
-[[nodiscard]] std::vector<std::string> witness_lines(const CheckedHistory& checked,
-                                                     const std::vector<history::Index>& numbers);
+// The operations of a violation, a line each, in the order of their calls. `counts_lines`: as
+// above.
+[[nodiscard]] std::vector<std::string> witness_lines(const history::Verdict& verdict,
+                                                     bool counts_lines);
 
 // For the screen: a key that is not ok; at most so many of them; the history as a whole.
 [[nodiscard]] std::string finding_text(const CheckedHistory& checked,
@@ -64,8 +61,7 @@ struct CheckedHistory {
 
 [[nodiscard]] nlohmann::ordered_json to_json(const CheckedHistory& checked);
 // One of its keys.
-[[nodiscard]] nlohmann::ordered_json to_json(const CheckedHistory& checked,
-                                             const history::KeyVerdict& key);
+[[nodiscard]] nlohmann::ordered_json to_json(const history::KeyVerdict& key);
 
 // One suite for each history, one test for each key; what is unknown is an error. Of many keys that
 // are ok, one test stands for all. `started`: when it was judged, or asked, in ISO 8601.

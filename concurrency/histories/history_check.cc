@@ -1,7 +1,7 @@
 #include "concurrency/histories/history_check.h"
 
 #include <chrono>
-#include <set>
+#include <map>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -32,6 +32,31 @@ Result<std::string, std::string> timeline_page(const CheckedHistory& checked,
                  {"Fencepost", std::string(report::suite_version())}},
        .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
       catalogue);
+}
+
+// The operations of violations, read from the file.
+Result<void, std::string> read_shown(CheckedHistory& checked) {
+  std::map<history::Index, history::Operation> shown;
+  for (const history::KeyVerdict& key : checked.keys) {
+    if (key.verdict.answer != Answer::kViolation) continue;
+    for (const history::Index number : key.verdict.operations) shown[number] = {};
+  }
+  if (shown.empty()) return {};
+  history::Index number = 0;
+  const auto add = [&](const history::Event& event) {
+    const auto* operation = std::get_if<history::Operation>(&event);
+    if (operation == nullptr) return;
+    if (const auto found = shown.find(number++); found != shown.end()) found->second = *operation;
+  };
+  const auto read = read_events(checked.file, add, checked.initial);
+  if (!read) return fail(read.error());
+  for (history::KeyVerdict& key : checked.keys) {
+    if (key.verdict.answer != Answer::kViolation) continue;
+    for (const history::Index each : key.verdict.operations) {
+      key.verdict.shown.push_back(shown[each]);
+    }
+  }
+  return {};
 }
 
 }  // namespace
@@ -73,21 +98,8 @@ Result<CheckedHistory, std::string> check_history(const std::string& path, std::
                          .text = "no operation has a reply that says what the store has done"});
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  if (auto shown = read_shown(path, out); !shown) return fail(std::move(shown.error()));
+  if (auto shown = read_shown(out); !shown) return fail(std::move(shown.error()));
   return out;
-}
-
-Result<void, std::string> read_shown(const std::string& path, CheckedHistory& checked) {
-  const std::set<history::Index> wanted = checked.wanted();
-  if (wanted.empty()) return {};
-  history::Index number = 0;
-  const auto add = [&](const history::Event& event) {
-    const auto* operation = std::get_if<history::Operation>(&event);
-    if (operation != nullptr && wanted.contains(number++)) checked.shown[number - 1] = *operation;
-  };
-  const auto read = read_events(path, add, checked.initial);
-  if (!read) return fail(read.error());
-  return {};
 }
 
 std::string to_json(const std::vector<CheckedHistory>& all, run::ExitCode code) {

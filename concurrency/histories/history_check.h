@@ -22,11 +22,6 @@ namespace fencepost::histories {
     const std::string& path, std::size_t steps,
     const std::optional<std::string>& initial = std::nullopt);
 
-// Reads the operations that witnesses name into `checked.shown`. The error says why the file cannot
-// be read.
-[[nodiscard]] Result<void, std::string> read_shown(const std::string& path,
-                                                   CheckedHistory& checked);
-
 // kFailed where a key is a violation, kInconclusive where one is unknown, kNothingSelected where
 // nothing was asked.
 [[nodiscard]] run::ExitCode exit_code(const std::vector<CheckedHistory>& all);

@@ -32,7 +32,7 @@ text::JunitCase test_of(std::string name, const history::Verdict& verdict,
   if (rule != nullptr) out.text += rule->text + "\n";
   if (const std::string values = values_text(verdict); !values.empty()) out.text += values + "\n";
   std::size_t written = 0;
-  for (const std::string& line : witness_lines(checked, verdict.operations)) {
+  for (const std::string& line : witness_lines(verdict, checked.counts_lines)) {
     if (++written <= kMostLinesOfTest) out.text += line + "\n";
   }
   return out;

@@ -28,7 +28,7 @@ TEST(HistoryJunit, EachKeyIsATest) {
                   verdict("open", Answer::kUnknown)};
   checked.keys[1].verdict.requirement = "SET-NX-2";
   checked.keys[1].verdict.operations = {7};
-  checked.shown[7] = {.client = 3, .key = "bad", .value = "v"};
+  checked.keys[1].verdict.shown = {{.client = 3, .key = "bad", .value = "v"}};
   const pugi::xml_document document = read({checked, checked});
   const pugi::xml_node root = document.child("testsuites");
   const pugi::xml_node suite = root.child("testsuite");

@@ -72,9 +72,7 @@ ordered_json delivery_json(const stress::DeliveryFinding& found) {
 std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
   std::vector<history::Verdict> out;
   for (const stress::DeliveryFinding& each : run.deliveries) {
-    out.push_back({.answer = history::Answer::kViolation,
-                   .requirement = each.requirement,
-                   .text = describe(each)});
+    out.push_back(verdict_of(each).verdict);
   }
   const run::ExitCode code = exit_code(run);
   const bool is_told = code == run::ExitCode::kConformant || code == run::ExitCode::kFailed ||
@@ -83,8 +81,21 @@ std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
   return out;
 }
 
-Result<std::string, std::string> page_of(const StressRun& run, const CheckedHistory& findings,
+// What was found, as a history has it.
+CheckedHistory findings_of(const StressRun& run) {
+  CheckedHistory out{.file = run.endpoint,
+                     .operations = run.judged.operations,
+                     .notifications = run.counts.notifications,
+                     .seconds = run.judging};
+  for (std::uint32_t client = 0; client < run.clients; ++client) out.clients.insert(client);
+  out.keys = run.judged.violations;
+  out.keys.insert(out.keys.end(), run.judged.unknown.begin(), run.judged.unknown.end());
+  return out;
+}
+
+Result<std::string, std::string> page_of(const StressRun& run,
                                          const scenario::Catalogue& catalogue) {
+  const CheckedHistory findings = findings_of(run);
   Timeline timeline(findings.keys, findings.operations);
   const auto read =
       read_events(run.history, [&](const history::Event& event) { timeline.add(event); });
@@ -103,11 +114,9 @@ Result<std::string, std::string> page_of(const StressRun& run, const CheckedHist
       catalogue);
 }
 
-std::string junit_of(const StressRun& run, const CheckedHistory& findings,
-                     const scenario::Catalogue& catalogue) {
+std::string junit_of(const StressRun& run, const scenario::Catalogue& catalogue) {
   // One test stands for all keys that are ok, of which only the number is known.
-  CheckedHistory all = findings;
-  all.file = run.endpoint;
+  CheckedHistory all = findings_of(run);
   if (run.judged.keys_ok > 0) {
     all.keys.push_back({.key = fmt::format("{} keys", run.judged.keys_ok),
                         .operations = run.judged.decided,
@@ -115,24 +124,6 @@ std::string junit_of(const StressRun& run, const CheckedHistory& findings,
   }
   all.whole = verdicts_on_the_whole(run);
   return junit({all}, catalogue, run.started);
-}
-
-// Beside those of keys.
-std::string deliveries_text(const StressRun& run, const scenario::Catalogue& catalogue) {
-  std::string out;
-  for (const stress::DeliveryFinding& each : run.deliveries) {
-    out += fmt::format("\n  VIOLATION  {}\n", each.requirement);
-    if (const scenario::Requirement* rule = catalogue.find(each.requirement)) {
-      out += fmt::format("    rule  {}\n",
-                         text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
-    }
-    out += fmt::format("    seen  {}\n", describe(each));
-    if (each.operation) {
-      out += fmt::format("          client {}  {}\n", each.operation->client,
-                         request_text(*each.operation));
-    }
-  }
-  return out;
 }
 
 // What a smaller run has shown.
@@ -161,6 +152,28 @@ std::string shrunk_text(const StressRun& run) {
 }
 
 }  // namespace
+
+StressRun run_of(const stress::LoadResult& result) {
+  return {.judged = result.judged,
+          .deliveries = result.deliveries,
+          .doubts = result.doubts,
+          .counts = result.progress.counts,
+          .seconds = result.asking.count(),
+          .judging = result.judging.count(),
+          .reconnected = result.reconnected,
+          .lost = result.lost,
+          .trouble = result.trouble,
+          .interrupted = result.interrupted};
+}
+
+StressRun run_of(const stress::SimulatedRun& result) {
+  return {.simulated = true,
+          .judged = result.judged,
+          .deliveries = result.deliveries,
+          .doubts = result.doubts,
+          .counts = result.counts,
+          .seconds = std::chrono::duration<double>(result.duration).count()};
+}
 
 run::ExitCode exit_code(const StressRun& run) {
   if (!run.judged.violations.empty() || !run.deliveries.empty()) return run::ExitCode::kFailed;
@@ -208,22 +221,12 @@ bool has_findings(const stress::Judged& judged) {
   return !judged.violations.empty() || judged.unknown_keys > 0;
 }
 
-Result<CheckedHistory, std::string> findings_of(const StressRun& run, const std::string& history) {
-  CheckedHistory out{.file = history,
-                     .operations = run.judged.operations,
-                     .notifications = run.counts.notifications,
-                     .seconds = run.judging};
-  for (std::uint32_t client = 0; client < run.clients; ++client) out.clients.insert(client);
-  out.keys = run.judged.violations;
-  out.keys.insert(out.keys.end(), run.judged.unknown.begin(), run.judged.unknown.end());
-  if (auto shown = read_shown(history, out); !shown) return fail(std::move(shown.error()));
-  return out;
-}
-
-std::string stress_text(const StressRun& run, const CheckedHistory& findings,
-                        const scenario::Catalogue& catalogue) {
-  std::string out = findings_text(findings, catalogue, kMostFindings) + shrunk_text(run) +
-                    deliveries_text(run, catalogue);
+std::string stress_text(const StressRun& run, const scenario::Catalogue& catalogue) {
+  const CheckedHistory findings = findings_of(run);
+  std::string out = findings_text(findings, catalogue, kMostFindings) + shrunk_text(run);
+  for (const stress::DeliveryFinding& each : run.deliveries) {
+    out += finding_text(findings, verdict_of(each), catalogue);
+  }
   if (!findings.keys.empty() && !run.history.empty()) {
     out += fmt::format("\n  history   {}\n  judge     {}\n", run.history, judge_again(run));
   }
@@ -253,7 +256,7 @@ std::string stress_text(const StressRun& run, const CheckedHistory& findings,
                            run.judged.unknown_keys, conclusion(run));
 }
 
-std::string to_json(const StressRun& run, const CheckedHistory& findings) {
+std::string to_json(const StressRun& run) {
   const stress::TrafficCounts& counts = run.counts;
   ordered_json out{{"suite_version", report::suite_version()},
                    {"exit_code", static_cast<int>(exit_code(run))},
@@ -291,10 +294,8 @@ std::string to_json(const StressRun& run, const CheckedHistory& findings) {
                    {"deliveries", ordered_json::array()},
                    {"findings", ordered_json::array()},
                    {"commands", {{"again", run.again}}}};
-  for (const history::KeyVerdict& key : findings.keys) {
-    if (key.verdict.answer != history::Answer::kOk) {
-      out["findings"].push_back(to_json(findings, key));
-    }
+  for (const history::KeyVerdict& key : findings_of(run).keys) {
+    out["findings"].push_back(to_json(key));
   }
   for (const stress::DeliveryFinding& each : run.deliveries) {
     out["deliveries"].push_back(delivery_json(each));
@@ -323,13 +324,11 @@ std::string to_json(const StressRun& run, const CheckedHistory& findings) {
   return out.dump(1) + "\n";
 }
 
-Result<void, std::string> write_stress(const StressRun& run, const CheckedHistory& findings,
-                                       const report::ReportFiles& files,
+Result<void, std::string> write_stress(const StressRun& run, const report::ReportFiles& files,
                                        const scenario::Catalogue& catalogue) {
-  return report::write_reports(files,
-                               {{"json", [&] { return to_json(run, findings); }},
-                                {"junit", [&] { return junit_of(run, findings, catalogue); }},
-                                {"html", [&] { return page_of(run, findings, catalogue); }}});
+  return report::write_reports(files, {{"json", [&] { return to_json(run); }},
+                                       {"junit", [&] { return junit_of(run, catalogue); }},
+                                       {"html", [&] { return page_of(run, catalogue); }}});
 }
 
 }  // namespace fencepost::histories

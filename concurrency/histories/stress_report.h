@@ -8,8 +8,10 @@
 
 #include "base/result.h"
 #include "concurrency/histories/checked_history.h"
+#include "concurrency/stress/load.h"
 #include "concurrency/stress/referee.h"
 #include "concurrency/stress/shrink.h"
+#include "concurrency/stress/simulation.h"
 #include "concurrency/stress/traffic.h"
 #include "report/report_files.h"
 #include "suite/run/exit_code.h"
@@ -40,6 +42,10 @@ struct StressRun {
   std::optional<stress::Shrunk> shrunk{};
   std::optional<stress::ShrunkPlan> enough{};  // of simulated runs
 };
+
+// What a run has come to; the rest is known to who has called for it.
+[[nodiscard]] StressRun run_of(const stress::LoadResult& result);
+[[nodiscard]] StressRun run_of(const stress::SimulatedRun& result);
 
 // kFailed, kInternal where the history could not be written, kUnreachable where nothing was
 // answered or the endpoint is gone, kInterrupted, kInconclusive where keys are unknown, all was
@@ -74,21 +80,14 @@ struct StressCall {
 // Is anything not ok? Then the history is kept.
 [[nodiscard]] bool has_findings(const stress::Judged& judged);
 
-// What was found, with the operations that it names, read from the file of the history. The error
-// says why that cannot be read.
-[[nodiscard]] Result<CheckedHistory, std::string> findings_of(const StressRun& run,
-                                                              const std::string& history);
-
 // For the screen.
-[[nodiscard]] std::string stress_text(const StressRun& run, const CheckedHistory& findings,
-                                      const scenario::Catalogue& catalogue);
+[[nodiscard]] std::string stress_text(const StressRun& run, const scenario::Catalogue& catalogue);
 
-[[nodiscard]] std::string to_json(const StressRun& run, const CheckedHistory& findings);
+[[nodiscard]] std::string to_json(const StressRun& run);
 
 // Writes the files `json`, `junit` and `html`, where they have a name; the page is made of
 // `run.history`. The error says which could not be written: the others are.
 [[nodiscard]] Result<void, std::string> write_stress(const StressRun& run,
-                                                     const CheckedHistory& findings,
                                                      const report::ReportFiles& files,
                                                      const scenario::Catalogue& catalogue);
 

@@ -37,6 +37,7 @@ history::KeyVerdict violation(const std::string& key = "k") {
           .operations = 2,
           .verdict = {.answer = Answer::kViolation,
                       .operations = {0},
+                      .shown = {set(1, "k")},
                       .requirement = "SET-NX-2",
                       .text = "twice"}};
 }
@@ -63,15 +64,7 @@ StressRun wrong() {
   return out;
 }
 
-// What there is to show of it, without a file.
-CheckedHistory findings(const StressRun& run) {
-  CheckedHistory out{.file = run.history};
-  out.keys = run.judged.violations;
-  out.keys.insert(out.keys.end(), run.judged.unknown.begin(), run.judged.unknown.end());
-  out.shown[0] = set(1, "k");
-  return out;
-}
-std::string text(const StressRun& run) { return stress_text(run, findings(run), kNoRules); }
+std::string text(const StressRun& run) { return stress_text(run, kNoRules); }
 
 // --- verdicts ------------------------------------------------------------------------------------
 
@@ -105,7 +98,7 @@ TEST(StressReport, ConcludesWithTheWorst) {
     const std::string end = std::string(" unknown: ") + row.conclusion + "\n";
     EXPECT_EQ(exit_code(run), row.code) << row.conclusion;
     EXPECT_THAT(text(run), EndsWith(end));
-    EXPECT_EQ(json::parse(to_json(run, findings(run)))["exit_code"], static_cast<int>(row.code));
+    EXPECT_EQ(json::parse(to_json(run))["exit_code"], static_cast<int>(row.code));
   }
 }
 
@@ -156,7 +149,7 @@ TEST(StressReport, SaysHowFarThePacketIdsOfAConnectionWent) {
               HasSubstr("\n  to one client: 65535 messages, within its 65535 packet ids\n"));
   run.counts.longest = 65'536;
   EXPECT_THAT(text(run), HasSubstr(" 65536 messages, more than its 65535 packet ids\n"));
-  EXPECT_EQ(json::parse(to_json(run, findings(run))).at("longest_connection"), 65'536);
+  EXPECT_EQ(json::parse(to_json(run)).at("longest_connection"), 65'536);
   run.simulated = true;
   EXPECT_THAT(text(run), Not(HasSubstr("packet ids")));
 }
@@ -208,7 +201,7 @@ TEST(StressReport, TellsTheSmallestRunThatShowsIt) {
                                    "break a rule, after 40 operations\n"));
   run.shrunk->failed = 0;
   EXPECT_THAT(text(run), HasSubstr("\n  seen once: none of 5 runs more did it again\n"));
-  EXPECT_EQ(json::parse(to_json(run, findings(run)))["shrunk"],
+  EXPECT_EQ(json::parse(to_json(run))["shrunk"],
             json::parse(R"({"workload": "hot-key", "clients": 2, "runs": 5, "failed": 0,
                             "operations": 40})"));
 }
@@ -222,7 +215,7 @@ TEST(StressReport, TellsTheRequestsThatAreEnough) {
   EXPECT_THAT(text(run), AllOf(HasSubstr("\n  enough    13 of 300 requests for one key, found in "
                                          "25 runs:\n            client 2    SET \"v\"\n"),
                                HasSubstr("            and 1 more; --json has them all\n")));
-  const json document = json::parse(to_json(run, findings(run)))["enough"];
+  const json document = json::parse(to_json(run))["enough"];
   EXPECT_EQ(document["of"], 300);
   EXPECT_EQ(document["runs"], 25);
   EXPECT_EQ(document["requests"].size(), 13U);
@@ -265,7 +258,7 @@ TEST(StressReport, RepeatsARunByItsCommand) {
 // --- files ---------------------------------------------------------------------------------------
 
 TEST(StressReport, HasItsFiguresAsJson) {
-  const json right_document = json::parse(to_json(right(), findings(right())));
+  const json right_document = json::parse(to_json(right()));
   EXPECT_EQ(right_document["requests"], 101);
   EXPECT_EQ(right_document["replies_per_second"], 50.0);
   EXPECT_EQ(right_document["keys"], json::parse(R"({"ok": 7, "violations": 0, "unknown": 0})"));
@@ -274,7 +267,7 @@ TEST(StressReport, HasItsFiguresAsJson) {
   for (const char* member : {"history", "shrunk", "enough"}) {
     EXPECT_FALSE(right_document.contains(member)) << member;
   }
-  const json document = json::parse(to_json(wrong(), findings(wrong())));
+  const json document = json::parse(to_json(wrong()));
   EXPECT_EQ(document["findings"][0]["requirement"], "SET-NX-2");
   EXPECT_EQ(document["history"], "stress-6.jsonl");
   EXPECT_EQ(document["commands"]["judge"], "fencepost check stress-6.jsonl");
@@ -296,37 +289,25 @@ class StressFiles : public testing::Test {
                              .string();
 };
 
-TEST_F(StressFiles, FindingsHaveTheOperationsOfTheHistory) {
-  StressRun run = wrong();
-  run.judged.unknown = {unknown()};
-  const auto found = findings_of(run, history_);
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->keys.size(), 2U);
-  EXPECT_EQ(found->clients.size(), 3U);
-  EXPECT_EQ(found->shown.at(0).action, history::Action::kGet);
-  EXPECT_FALSE(findings_of(run, path("none.jsonl")));
-  EXPECT_TRUE(findings_of(right(), path("none.jsonl")));  // nobody needs it
-}
-
 TEST_F(StressFiles, AreWrittenWhereTheyHaveAName) {
   StressRun run = wrong();
   run.history = history_;
-  EXPECT_TRUE(write_stress(run, findings(run), {}, kNoRules));
+  EXPECT_TRUE(write_stress(run, {}, kNoRules));
   ASSERT_TRUE(write_stress(
-      run, findings(run),
-      {{"json", path("r.json")}, {"junit", path("r.xml")}, {"html", path("r.html")}}, kNoRules));
-  EXPECT_EQ(folder_.read("r.json"), to_json(run, findings(run)));
+      run, {{"json", path("r.json")}, {"junit", path("r.xml")}, {"html", path("r.html")}},
+      kNoRules));
+  EXPECT_EQ(folder_.read("r.json"), to_json(run));
   EXPECT_THAT(folder_.read("r.html"),
               AllOf(HasSubstr("fencepost check " + history_), HasSubstr(run.again)));
   for (const report::ReportFiles& files :
        {report::ReportFiles{{"json", path("no/x")}}, report::ReportFiles{{"junit", path("no/x")}},
         report::ReportFiles{{"html", path("no/x")}}}) {
-    const auto written = write_stress(run, findings(run), files, kNoRules);
+    const auto written = write_stress(run, files, kNoRules);
     ASSERT_FALSE(written);
     EXPECT_THAT(written.error(), HasSubstr(path("no/x")));
   }
   run.history = path("none.jsonl");
-  EXPECT_FALSE(write_stress(run, findings(run), {{"html", path("r.html")}}, kNoRules));
+  EXPECT_FALSE(write_stress(run, {{"html", path("r.html")}}, kNoRules));
 }
 
 // One test stands for all keys that are ok.
@@ -334,7 +315,7 @@ TEST_F(StressFiles, JunitHasATestForEachFinding) {
   for (const std::size_t ok : {std::size_t{7}, std::size_t{0}}) {
     StressRun run = wrong();
     run.judged.keys_ok = ok;
-    ASSERT_TRUE(write_stress(run, findings(run), {{"junit", path("r.xml")}}, kNoRules));
+    ASSERT_TRUE(write_stress(run, {{"junit", path("r.xml")}}, kNoRules));
     pugi::xml_document document;
     ASSERT_TRUE(document.load_file(path("r.xml").c_str()));
     const pugi::xml_node root = document.child("testsuites").child("testsuite");
@@ -363,7 +344,7 @@ TEST_F(StressFiles, JunitHasWhatIsWrongOfTheRunAsAWhole) {
       {doubtful, "not decided: requests 2 without a reply when nobody got one any more"},
       {doubled, "ENV-RESPONSE-1: a second reply (2 times)"}};
   for (const auto& [run, message] : rows) {
-    ASSERT_TRUE(write_stress(run, findings(run), {{"junit", path("r.xml")}}, kNoRules));
+    ASSERT_TRUE(write_stress(run, {{"junit", path("r.xml")}}, kNoRules));
     pugi::xml_document document;
     ASSERT_TRUE(document.load_file(path("r.xml").c_str()));
     const pugi::xml_node root = document.child("testsuites").child("testsuite");

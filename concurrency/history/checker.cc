@@ -1,6 +1,7 @@
 #include "concurrency/history/checker.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 #include <variant>
 
@@ -121,6 +122,9 @@ void Checker::add(const Operation& operation) {
   const Index number = added_++;
   if (operation.returned != kNever) heard(operation.client, operation.returned);
   Key& key = key_of(operation.key);
+  if (keeps_operations_ && key.settled.answer != Answer::kViolation) {
+    key.kept.emplace(number, operation);
+  }
   if (operation.action == Action::kObserve || operation.action == Action::kStop) {
     key.observation.registrations.push_back({.client = operation.client,
                                              .stop = operation.action == Action::kStop,
@@ -222,6 +226,11 @@ void Checker::settle(Key& key, std::int64_t before) {
   for (const Entry& entry : entries) {
     if (entry.called >= quiet) rest.add(key.history, entry);
   }
+  if (keeps_operations_) {
+    std::set<Index> left;
+    for (const Entry& entry : rest.entries()) left.insert(entry.number);
+    std::erase_if(key.kept, [&](const auto& each) { return !left.contains(each.first); });
+  }
   key.forgotten += entries.size() - rest.entries().size();
   key.settle_from = 2 * rest.entries().size();
   key.history = std::move(rest);
@@ -247,7 +256,12 @@ Verdict Checker::verdict_of(Key& key) const {
              .text = flaw->what};
     }
   }
-  if (!restarted_ || out.answer != Answer::kViolation) return out;
+  if (out.answer != Answer::kViolation) return out;
+  for (const Index number : out.operations) {
+    const auto found = key.kept.find(number);
+    if (found != key.kept.end()) out.shown.push_back(found->second);
+  }
+  if (!restarted_) return out;
   return {.answer = Answer::kUnknown,
           .text = "the store was restarted, and may have lost the key: else " + out.requirement +
                   " is broken, " + out.text};
@@ -278,7 +292,7 @@ std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {
 std::vector<KeyVerdict> Checker::finish() {
   std::vector<KeyVerdict> out = finish(KeySelection());
   const OrderObservation order = order_;
-  *this = Checker(limits_);
+  *this = Checker(limits_, keeps_operations_);
   order_ = order;
   return out;
 }

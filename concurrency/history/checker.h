@@ -8,7 +8,8 @@
 // never ok. What an ok rests on, an order of the operations, has gone through the rules again.
 //
 // While a run goes on, settle() judges what is over and forgets it: the memory is that of what is
-// not decided yet. Pure; not thread safe.
+// not decided yet. A checker that keeps operations gives those of a violation with it. Pure; not
+// thread safe.
 #pragma once
 
 #include <cstddef>
@@ -38,6 +39,9 @@ struct Verdict {
   // Numbers of operations. kOk: an order that explains all of them. kViolation: few that contradict
   // each other.
   std::vector<Index> operations{};
+  // kViolation: these operations themselves, in the same order, where the checker keeps operations;
+  // else they are for whoever has them to fill in.
+  std::vector<Operation> shown{};
   // kViolation: those that might have explained it, by their time, and do not. Whatever all further
   // operations were answered, these and `operations` break the rules.
   std::vector<Index> others{};
@@ -78,7 +82,10 @@ struct KeySelection {
 
 class Checker {
  public:
-  explicit Checker(CheckLimits limits = {}) : limits_(limits) {}
+  // `keeps_operations`: those that are not decided yet, for Verdict::shown, which doubles the
+  // memory.
+  explicit Checker(CheckLimits limits = {}, bool keeps_operations = false)
+      : limits_(limits), keeps_operations_(keeps_operations) {}
 
   // Before the operations that they are for, which are all.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
@@ -131,6 +138,7 @@ class Checker {
     Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
     std::size_t forgotten = 0;               // operations
     std::size_t settle_from = 0;             // not before there are so many
+    std::map<Index, Operation> kept{};       // by number
   };
   Key& key_of(const std::string& name);
   void heard(std::uint32_t client, Time at);
@@ -138,6 +146,7 @@ class Checker {
   [[nodiscard]] Verdict verdict_of(Key& key) const;
 
   CheckLimits limits_;
+  bool keeps_operations_;
   Bounds bounds_{};
   std::map<std::string, Key, std::less<>> keys_{};
   std::map<std::uint32_t, ClientLife> lives_{};  // by client

@@ -405,6 +405,41 @@ TEST(Checker, JudgesEachKeyAndKeepsNumbers) {
   EXPECT_EQ(checker.added(), 0);
 }
 
+TEST(Checker, GivesTheOperationsOfAViolationWhereItKeepsThem) {
+  Operation other = set({1, 0, 1}, "x", 1);
+  other.key = "j";
+  const Operation wrote = set({1, 2, 3}, "a", 2);
+  const Operation missed = miss({1, 4, 5});
+  for (const bool keeps : {false, true}) {
+    Checker checker({}, keeps);
+    for (const Operation& each : {other, wrote, missed}) checker.add(each);
+    const std::vector<KeyVerdict> verdicts = checker.finish();
+    EXPECT_TRUE(verdicts.at(0).verdict.shown.empty());
+    const Verdict& wrong = verdicts.at(1).verdict;
+    ASSERT_EQ(wrong.shown.size(), keeps ? wrong.operations.size() : 0U);
+    for (std::size_t i = 0; i < wrong.shown.size(); ++i) {
+      EXPECT_EQ(wrong.shown[i], wrong.operations[i] == 1 ? wrote : missed);
+    }
+  }
+}
+
+// What settle() has forgotten is not kept; what may still be named is kept as it was.
+TEST(Checker, KeepsTheLastWriterOfWhatIsSettled) {
+  Checker checker({.settle_from = 2}, true);
+  Operation wrote = set({1, 2, 3}, "b", 2);
+  wrote.expected = "as it was";
+  for (const Operation& each : {set({1, 0, 1}, "a", 1), wrote, get({1, 4, 5}, "b", 2)}) {
+    checker.add(each);
+  }
+  checker.settle(milliseconds(6));
+  EXPECT_LT(checker.held(), 3U);
+  const Operation missed = miss({1, 7, 8});
+  checker.add(missed);
+  const Verdict wrong = checker.finish().front().verdict;
+  EXPECT_EQ(wrong.answer, Answer::kViolation);
+  EXPECT_THAT(wrong.shown, UnorderedElementsAre(wrote, missed));
+}
+
 // That nothing was left of an older token is what the deletion shows: without it, the SET that is
 // refused might have met the token of the first one.
 TEST(Checker, WhatIsSaidOfATokenHasTheDeletionThatEndedAnOlderOne) {

@@ -18,9 +18,16 @@ std::string describe(const DeliveryDoubts& doubts) {
   return out;
 }
 
-std::string describe(const DeliveryFinding& finding) {
-  return finding.times == 1 ? finding.text
-                            : finding.text + " (" + std::to_string(finding.times) + " times)";
+history::KeyVerdict verdict_of(const DeliveryFinding& finding) {
+  history::KeyVerdict out;
+  out.verdict.answer = history::Answer::kViolation;
+  out.verdict.requirement = finding.requirement;
+  out.verdict.text = finding.text;
+  if (finding.times != 1) out.verdict.text += " (" + std::to_string(finding.times) + " times)";
+  if (!finding.operation) return out;
+  out.key = finding.operation->key;
+  out.verdict.shown = {*finding.operation};
+  return out;
 }
 
 void Delivery::without_reply(std::uint64_t number, const history::Operation& operation,

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <vector>
 
-#include "concurrency/history/history.h"
+#include "concurrency/history/checker.h"
 
 namespace fencepost::stress {
 
@@ -44,8 +44,9 @@ struct DeliveryDoubts {
 // "3 lost with a connection that ended, 1 refused by the broker"; empty when there is no doubt.
 [[nodiscard]] std::string describe(const DeliveryDoubts& doubts);
 
-// "no reply, though ... (17 times)"
-[[nodiscard]] std::string describe(const DeliveryFinding& finding);
+// The same as a violation of the key of its request: "no reply, though ... (17 times)". The key is
+// empty where no request is known.
+[[nodiscard]] history::KeyVerdict verdict_of(const DeliveryFinding& finding);
 
 class Delivery {
  public:

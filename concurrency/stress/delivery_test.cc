@@ -72,7 +72,7 @@ TEST(Delivery, RepliesToNothingAndSecondOnesAreFound) {
   delivery.stray_reply(4, false, "+OK");
   ASSERT_THAT(rules(delivery), ElementsAre("ENV-CORRELATION-1", "ENV-RESPONSE-1"));
   EXPECT_EQ(delivery.findings()[1].times, 2U);
-  EXPECT_THAT(describe(delivery.findings()[1]), HasSubstr("(2 times)"));
+  EXPECT_THAT(verdict_of(delivery.findings()[1]).verdict.text, HasSubstr("(2 times)"));
 }
 
 // Req: ENV-PUBACK-1

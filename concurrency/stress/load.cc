@@ -129,7 +129,6 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
 
   // Of the caller's thread alone.
   std::optional<Referee> referee_{};
-  std::vector<history::Operation> operations_{};
   std::set<std::string> left_keys_{};
   Time last_settled_{0};
   std::chrono::duration<double> judging_{0};
@@ -322,13 +321,7 @@ void Load::judge(bool all) {
   const bool many = events.size() > kMostUnjudged;
   if (many) hold("judging", true);
   const auto before = processor_time();
-  for (history::Event& event : events) {
-    referee_->add(event);
-    auto* operation = std::get_if<history::Operation>(&event);
-    if (options_.keep_operations && operation != nullptr) {
-      operations_.push_back(std::move(*operation));
-    }
-  }
+  for (const history::Event& event : events) referee_->add(event);
   events.clear();
   for (const std::string& prefix : over) referee_->close(prefix, now());
   referee_->judge(now());
@@ -429,7 +422,6 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   }
   out.progress = progress_now();
   out.judging = judging_;
-  out.operations = std::move(operations_);
   {
     const std::lock_guard lock(mutex_);
     out.lost = lost_;

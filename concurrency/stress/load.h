@@ -28,7 +28,6 @@ struct LoadOptions {
   bool stop_at_violation = true;
   bool judge = true;                 // else nothing is checked: for measuring what checking costs
   HistoryWriter* history = nullptr;  // where the history goes, too
-  bool keep_operations = false;      // in the result; they must fit into memory
   std::int64_t wall_offset_ms = 0;   // of the store's clock: requests have its time
   // How long the broker may take to acknowledge what it has answered. (MQTT 5, 4.3.2)
   std::chrono::milliseconds acknowledged_within{10'000};
@@ -54,7 +53,6 @@ struct LoadResult {
   std::string trouble{};  // the history could not be written
   bool interrupted = false;
   std::size_t reconnected = 0;
-  std::vector<history::Operation> operations{};  // where they are kept: by number
 };
 
 // Connects all clients, and runs. The error: not all clients could be connected. `stop` ends it

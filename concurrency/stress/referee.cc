@@ -6,7 +6,7 @@
 namespace fencepost::stress {
 
 Referee::Referee(const history::Bounds& bounds, history::CheckLimits limits, bool until_violation)
-    : bounds_(bounds), checker_(limits), until_violation_(until_violation) {
+    : bounds_(bounds), checker_(limits, true), until_violation_(until_violation) {
   checker_.set_bounds(bounds);
 }
 

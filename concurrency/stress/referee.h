@@ -6,7 +6,8 @@
 //   referee.judge(now);           // those whose notifications must have come
 //   referee.finish();
 //
-// Memory is that of the generations that are open. Pure; not thread safe.
+// Violations have their operations. Memory is that of the generations that are open. Pure; not
+// thread safe.
 #pragma once
 
 #include <deque>

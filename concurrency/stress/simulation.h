@@ -33,7 +33,7 @@ struct SimulationOptions {
   std::size_t broken_in_10000 = 1;
   const Plan* plan = nullptr;  // what is asked instead of the mix; must outlive the run
   bool stop_at_violation = true;
-  bool keep_operations = true;
+  bool keep_operations = false;  // all, in the result
   history::CheckLimits limits{};
   std::optional<history::Bounds> bounds{};              // else simulated_bounds()
   decltype(TrafficOptions::check_reply) check_reply{};  // as there

@@ -22,7 +22,8 @@ using testing::Not;
 
 constexpr std::uint64_t kRequests = 1'500;
 
-SimulatedRun run_of(store::Handler& store, const SimulationOptions& options) {
+SimulatedRun run_of(store::Handler& store, SimulationOptions options) {
+  options.keep_operations = true;
   return simulate(store, options);
 }
 
@@ -103,9 +104,9 @@ TEST(Simulation, StopsAtAViolationAndNamesItsOperations) {
   ASSERT_THAT(run.judged.violations, Not(IsEmpty()));
   EXPECT_EQ(run.judged.violations.front().verdict.requirement, "VER-GET-2");
   EXPECT_THAT(run.deliveries, IsEmpty());
-  for (const history::Index number : run.judged.violations.front().verdict.operations) {
-    EXPECT_EQ(run.operations.at(number).key, run.judged.violations.front().key);
-  }
+  const history::KeyVerdict& found = run.judged.violations.front();
+  ASSERT_EQ(found.verdict.shown.size(), found.verdict.operations.size());
+  for (const Operation& each : found.verdict.shown) EXPECT_EQ(each.key, found.key);
 }
 
 // What was on its way when a run ended is no reply that was owed.

@@ -16,10 +16,14 @@ function start() {
   setUpPanels({
     findings: () => renderTable('findings', compared.findings, findingCell),
     requirements: () => renderTable('requirements', compared.requirements, stateCell),
+    cases: () => renderTable('cases', compared.cases, caseCell),
+    forms: () => renderTable('forms', compared.forms, pointCell),
     points: () => renderTable('points', compared.open_points, pointCell),
   });
   countInTab('findings', compared.findings.length);
   countInTab('requirements', compared.requirements.length);
+  countInTab('cases', compared.cases.length);
+  countInTab('forms', compared.forms.length);
   countInTab('points', compared.open_points.length);
   setUpKeys();
   setUpPlaces(() => undefined);
@@ -72,13 +76,14 @@ function tableOf(heads, rows, label) {
 
 // Rows that differ come first, in a group of their own.
 function renderTable(name, list, cellOf) {
-  const heads = ['Requirement', ...compared.columns.map((column) => column.name)];
+  const heads = [{ cases: 'Case', forms: 'Place' }[name] ?? 'Requirement', ...compared.columns.map((column) => column.name)];
   const groups = [];
   for (const differs of [true, false]) {
     const rows = list.filter((row) => row.differs === differs);
     if (rows.length === 0) continue;
     const entries = rows.map((row) => ({ ...row, rows: differs ? 'differ' : 'alike', item: itemOf(row, cellOf) }));
-    const title = differs ? 'Not alike' : 'Alike, as far as the runs say';
+    const others = name === 'cases' ? 'Not decided by all runs' : 'Alike, as far as the runs say';
+    const title = differs ? 'Not alike' : others;
     const table = tableOf(heads, entries.map((entry) => entry.item.node), title);
     const node = el('section', {}, el('h3', { class: 'group' }, title), table);
     byId(`p_${name}_table`).append(node);
@@ -123,6 +128,14 @@ function findingCell(cell) {
 function stateCell(cell) {
   if (!cell) return emptyCell();
   return el('td', { class: kStates.get(cell)?.tone ?? 'quiet' }, kStates.has(cell) ? badge(cell) : cell);
+}
+
+function caseCell(cell) {
+  if (!cell) return emptyCell();
+  const { tone } = kStates.get(cell.verdict) ?? { tone: 'quiet' };
+  const said = [cell.requirement, cell.message, cell.expected && `expected ${cell.expected}`, cell.actual && `got ${cell.actual}`];
+  const words = kStates.has(cell.verdict) ? badge(cell.verdict) : cell.verdict;
+  return el('td', { class: tone }, words, ...said.filter(Boolean).map((text) => el('div', { class: 'note' }, text)));
 }
 
 function pointCell(cell) {

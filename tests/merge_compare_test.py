@@ -1,6 +1,6 @@
 """Reports put together and compared, as users of the program do it.
 
-usage: merge_diff_test.py BUILD_BIN_DIR [unittest arguments]
+usage: merge_compare_test.py BUILD_BIN_DIR [unittest arguments]
 Runs on the embedded endpoint are those that the promises are about; all others are in process.
 """
 
@@ -11,16 +11,16 @@ import xml.etree.ElementTree as ElementTree
 
 import harness
 from harness import SLOW, run
-from schema_checks import complaints, left_open
+from schema_checks import complaints
 
 REPORT = harness.load_schema("report")
-DIFF = harness.load_schema("diff")
+COMPARE = harness.load_schema("compare")
 SHARDS = 4
 NOBODY = "mqtt://me:xyzzy-42@127.0.0.1:1"  # no broker listens there
 
 
 
-class MergeDiffTest(harness.FolderTest):
+class MergeCompareTest(harness.FolderTest):
     def path(self, name):
         return self.folder / name
 
@@ -57,7 +57,7 @@ class MergeDiffTest(harness.FolderTest):
         self.assertEqual(harness.junit_count(junit, "failures"), whole["summary"]["failed"] + len(findings))
 
 
-class Merge(MergeDiffTest):
+class Merge(MergeCompareTest):
     @harness.full("five whole certifications in real time; the next test is the same in process")
     def test_shards_of_the_embedded_endpoint_are_the_single_run(self):
         self.certify("single.json", *SLOW)
@@ -198,105 +198,123 @@ class Merge(MergeDiffTest):
         self.assertIn("/cases/0/line", result.stderr)
 
 
-class Diff(MergeDiffTest):
-    def diff(self, *arguments):
-        self.path("diff.json").unlink(missing_ok=True)
-        result = run("diff", "--json", self.path("diff.json"), *arguments)
-        if self.path("diff.json").exists():
-            document = self.load("diff.json")
-            self.assertEqual(complaints(DIFF, document), [])
+class Compare(MergeCompareTest):
+    def compare(self, *arguments):
+        self.path("compare.json").unlink(missing_ok=True)
+        result = run("compare", "--json", self.path("compare.json"), *arguments)
+        if self.path("compare.json").exists():
+            document = self.load("compare.json")
+            self.assertEqual(complaints(COMPARE, document), [])
             self.assertEqual(document["exit_code"], result.returncode)
         return result
 
-    def test_the_schema_is_one(self):
-        self.assertEqual(left_open(DIFF), [])
+    def differing(self, member):
+        return [row for row in self.load("compare.json")[member] if row["differs"]]
 
     def test_an_endpoint_behaves_like_itself(self):
-        result = self.diff("inproc:", "inproc:")
+        result = self.compare("inproc:", "inproc:")
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
-        self.assertIn("they behave alike: ", result.stdout)
-        document = self.load("diff.json")
-        self.assertEqual(document["a"]["seed"], document["b"]["seed"])
+        self.assertIn("2 runs: alike; ", result.stdout)
+        document = self.load("compare.json")
+        self.assertEqual(document["columns"][0]["seed"], document["columns"][1]["seed"])
 
     @harness.full("two whole certifications in real time")
     def test_the_embedded_endpoint_behaves_as_it_did(self):
         self.certify("before.json", "--seed", "5", *SLOW)
-        result = self.diff(self.path("before.json"), "embedded", *SLOW)
+        result = self.compare(self.path("before.json"), "embedded", *SLOW)
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
-        self.assertEqual(self.load("diff.json")["b"]["seed"], 5)
-        self.assertEqual(self.load("diff.json")["conditions"], [])
+        before, now = self.load("compare.json")["columns"]
+        self.assertEqual(now["seed"], 5)
+        for condition in ("profile", "wording", "strict"):
+            self.assertEqual(before[condition], now[condition])
 
     def test_a_store_that_differs_in_an_open_point(self):
-        result = self.diff("inproc:", "inproc:?fault=every-request-moves-the-clock")
+        result = self.compare("inproc:", "inproc:?fault=every-request-moves-the-clock")
         self.assertEqual(1, result.returncode, result.stdout + result.stderr)
-        self.assertIn("VER-OPEN-2: clock-not-moved in A, clock-moved in B", result.stdout)
-        self.assertIn("they differ in 1 open point;", result.stdout)
+        [point] = self.differing("open_points")
+        self.assertEqual("VER-OPEN-2", point["id"])
+        self.assertTrue(point["cases"])
+        self.assertIn("      A: clock-not-moved\n", result.stdout)
+        self.assertIn("2 runs differ in 1 open point;", result.stdout)
 
     def test_what_one_of_them_cannot_do_is_not_compared(self):
         self.certify("embedded.json", "--run", "envelope.*", *SLOW)
-        result = self.diff(self.path("embedded.json"), "inproc:")
+        result = self.compare(self.path("embedded.json"), "inproc:")
         self.assertEqual(4, result.returncode, result.stdout)
         self.assertIn("passed in A, skipped in B", result.stdout)
-        cases = [pair["id"] for pair in self.load("diff.json")["undecided"]]
-        self.assertIn("envelope.delivery.retained-request", cases)
-        self.assertEqual(self.load("diff.json")["b"]["cases"], len(self.load("embedded.json")["cases"]))
+        document = self.load("compare.json")
+        self.assertIn("envelope.delivery.retained-request", [row["id"] for row in document["cases"]])
+        self.assertEqual(sum(document["columns"][1]["cases"].values()), len(self.load("embedded.json")["cases"]))
 
     def test_another_dialect_is_a_difference(self):
-        result = self.diff("inproc:", "inproc:?dialect=documented")
+        result = self.compare("inproc:", "inproc:?dialect=documented")
         self.assertEqual(1, result.returncode)
-        self.assertIn("set-not-applied: deployed in A, documented in B", result.stdout)
+        forms = {row["id"]: row["cells"] for row in self.differing("forms")}
+        self.assertEqual(forms["set-not-applied"], [["deployed"], ["documented"]])
         # Not of keynotify-error: `-ERR text` is a form of both dialects (NTF-ERROR-OPEN-1), so only one store shows one.
-        self.assertEqual(len(self.load("diff.json")["forms"]), 4)
-        self.assertEqual(self.load("diff.json")["verdicts"], [])
+        self.assertEqual(len(forms), 4)
+        self.assertEqual(self.differing("cases"), [])
 
     def test_the_verdicts_of_one_profile_are_differences(self):
-        result = self.diff("inproc:?dialect=deployed", "inproc:?dialect=documented", "--profile", "deployed",
-                           "--run", "set.*")
+        result = self.compare("inproc:?dialect=deployed", "inproc:?dialect=documented", "--profile", "deployed",
+                              "--run", "set.*")
         self.assertEqual(1, result.returncode)
-        document = self.load("diff.json")
-        self.assertTrue(document["verdicts"])
-        for pair in document["verdicts"]:
-            self.assertEqual((pair["a"]["verdict"], pair["b"]["verdict"]), ("passed", "failed"))
-        self.assertIn("actual    -1\\r\\n", result.stdout)
-        self.assertIn("they differ in ", result.stdout.splitlines()[-1])
+        differing = self.differing("cases")
+        self.assertTrue(differing)
+        for row in differing:
+            self.assertEqual([cell["verdict"] for cell in row["cells"]], ["passed", "failed"])
+        self.assertIn("got -1\\r\\n", result.stdout)
+        self.assertIn("2 runs differ in ", result.stdout.splitlines()[-1])
 
     def test_reports_are_cut_to_the_selection(self):
         for name in ("a.json", "b.json"):
             self.certify(name, "--endpoint", "inproc:")
-        result = self.diff("--run", "get.*", self.path("a.json"), self.path("b.json"), "--quiet")
+        result = self.compare("--run", "get.*", self.path("a.json"), self.path("b.json"), "--quiet")
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
-        document = self.load("diff.json")
-        self.assertEqual(document["a"]["cases"], document["compared"] + document["skipped_in_both"])
+        document = self.load("compare.json")
+        first, second = document["columns"]
+        self.assertEqual(sum(first["cases"].values()), document["compared"] + document["skipped_in_all"])
         self.assertLess(document["compared"], 100)
         self.assertEqual(len(result.stdout.splitlines()), 1)
-        self.assertEqual(5, self.diff("--run", "nope", self.path("a.json"), self.path("b.json")).returncode)
-        self.assertEqual(len(document["conditions"]), 1)  # the seeds
+        self.assertNotEqual(first["seed"], second["seed"])
+        self.assertEqual(5, self.compare("--run", "nope", self.path("a.json"), self.path("b.json")).returncode)
 
     def test_an_endpoint_that_is_not_there(self):
-        result = self.diff("inproc:", NOBODY, "--run", "get.*")
+        result = self.compare("inproc:", NOBODY, "--run", "get.*")
         self.assertEqual(3, result.returncode)
         self.assertIn("no broker", result.stderr)
         self.assertNotIn("xyzzy-42", result.stdout + result.stderr)
-        self.assertFalse(self.path("diff.json").exists())
+        self.assertFalse(self.path("compare.json").exists())
 
     def test_an_endpoint_from_a_descriptor(self):
         here = self.write("here.yaml", "url: inproc:?dialect=documented\n")
-        result = self.diff(here, "inproc:?dialect=documented", "--run", "get.*")
+        result = self.compare(f"mine={here}", "inproc:?dialect=documented", "--run", "get.*")
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        self.assertEqual("mine", self.load("compare.json")["columns"][0]["name"])
+
+    def test_evidence_is_read_as_a_report(self):
+        run("certify", "--quiet", "--endpoint", "inproc:", "--run", "get.*", "--evidence", self.path("run.fpe"))
+        result = self.compare(self.path("run.fpe"), "inproc:")
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+
+    def test_the_old_name_is_known_for_a_while(self):
+        result = run("diff", "inproc:", "inproc:", "--run", "get.*")
+        self.assertEqual(0, result.returncode, result.stdout + result.stderr)
+        self.assertIn("warning: diff is a part of compare", result.stderr)
+        self.assertNotIn("  diff ", run("--help").stdout)
 
     def test_usage_errors(self):
         odd = self.write("odd.txt", "odd")
-        for arguments, message in (([self.path("nowhere.json"), "inproc:"], "A is neither a file nor an endpoint"),
-                                   (["inproc:", "mqt://me:xyzzy-42@host"], "B is neither a file nor an endpoint"),
-                                   (["inproc:", odd], "a descriptor must end in .yaml"),
+        for arguments, message in (([self.path("nowhere.json"), "inproc:"], "is neither a file nor an endpoint"),
+                                   (["inproc:", "mqt://me:xyzzy-42@host"], "is neither a file nor an endpoint"),
+                                   (["inproc:", odd], "this is not JSON"),
                                    (["inproc:", "inproc:?x=1"], "no option \"x\""),
                                    (["inproc:", "inproc:", "--profile", "both"], "--profile both is not one of")):
-            result = self.diff(*arguments)
+            result = self.compare(*arguments)
             self.assertEqual(2, result.returncode, arguments)
             self.assertIn(message, result.stderr)
             self.assertNotIn("xyzzy-42", result.stderr)
-        self.assertEqual(2, run("diff", "inproc:").returncode)
-        self.assertEqual(2, run("diff", "inproc:", "inproc:", "--json", "/nowhere/x.json").returncode)
+        self.assertEqual(2, run("compare", "inproc:", "inproc:", "--json", "/nowhere/x.json").returncode)
 
 
 if __name__ == "__main__":
