@@ -3,25 +3,27 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/poll_until.h"
+
 namespace fencepost {
 namespace {
 
-constexpr int kPatienceMs = 4'000;
+constexpr std::chrono::seconds kPatience{4};
 constexpr std::size_t kReadBytes = 65'536;
 
 std::string words_of(int code) {
   if (code == ETIMEDOUT) {
-    return "nothing has come from it for " + std::to_string(kPatienceMs / 1'000) + " s";
+    return "nothing has come from it for " + std::to_string(kPatience.count()) + " s";
   }
   return std::strerror(code);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 }
@@ -159,7 +161,7 @@ FileDescriptor::~FileDescriptor() {
 std::ptrdiff_t FileDescriptor::read(char* into, std::size_t size) const {
   while (true) {
     pollfd entry{.fd = number_, .events = POLLIN, .revents = 0};
-    const int ready = poll(&entry, 1, kPatienceMs);
+    const int ready = poll_until({&entry, 1}, std::chrono::steady_clock::now() + kPatience);
     if (ready == 0) {
       errno = ETIMEDOUT;
       return -1;

@@ -32,22 +32,11 @@ using Arguments = std::vector<std::string_view>;
 constexpr Duration kPatience = 20s;
 constexpr const char* kOk = "+OK\r\n";
 
-template <typename T, typename E>
-T take(Result<T, E> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(*result);
-}
-
 // A broker with an endpoint in front of it.
 struct World {
   explicit World(const Conditions& conditions)
       : broker(take(BrokerProcess::start({.conditions = conditions}))) {
-    MqttOptions options;
-    options.host = "127.0.0.1";
-    options.port = broker->port();
-    options.timeout = kPatience;
-    options.driver = test_driver();
-    endpoint = make_mqtt_endpoint(std::move(options));
+    endpoint = make_mqtt_endpoint(options_for(broker->port()));
     session = take(endpoint->open_session());
   }
 

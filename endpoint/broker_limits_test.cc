@@ -32,22 +32,12 @@ using ::testing::HasSubstr;
 constexpr Duration kPatience = 20s;
 constexpr const char* kTopic = "replies/c";
 
-template <typename T, typename E>
-T take(Result<T, E> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(*result);
-}
-
 // A broker with an endpoint in front of it, which can restart it.
 struct World {
   explicit World(const BrokerOptions& broker_options = {})
       : broker(take(BrokerProcess::start(broker_options))) {
-    MqttOptions options;
-    options.host = "127.0.0.1";
-    options.port = broker->port();
-    options.timeout = kPatience;
-    options.driver = test_driver();
-    options.restart = [this]() -> Result<void, Error> {
+    MqttOptions options = options_for(broker->port());
+    options.hooks["restart"] = [this]() -> Result<void, Error> {
       if (auto done = broker->restart(); !done) {
         return fail(Error{ErrorKind::kInternal, done.error().text});
       }
@@ -123,7 +113,8 @@ TEST(BrokerRestart, EndsEveryConnectionAndKeepsThePort) {
   ASSERT_EQ(answer(*client, set_of(1)), "+OK\r\n");
   const std::uint16_t port = world.broker->port();
   const pid_t pid = world.broker->pid();
-  ASSERT_TRUE(world.session->restart_broker("again"));
+  EXPECT_THAT(world.endpoint->capabilities().disturbances, testing::ElementsAre("restart"));
+  ASSERT_TRUE(world.session->disturb({kRestart, "again"}));
   EXPECT_EQ(world.broker->port(), port);
   EXPECT_NE(world.broker->pid(), pid);
   const auto event = client->receive(kPatience);
@@ -180,31 +171,28 @@ TEST(ConnectAll, GivesEachItsOwnResultInOrder) {
 // otherwise.
 TEST(BrokerRestart, OutlivesTheThreadThatAskedForIt) {
   World world;
-  std::thread([&] { ASSERT_TRUE(world.session->restart_broker("again")); }).join();
+  std::thread([&] { ASSERT_TRUE(world.session->disturb({kRestart, "again"})); }).join();
   EXPECT_EQ(answer(*world.connect("c"), set_of(1)), "+OK\r\n");
   EXPECT_TRUE(world.broker->running());
 }
 
 TEST(BrokerRestart, IsRefusedByAnEndpointThatCannot) {
   const auto endpoint = make_mqtt_endpoint({});
-  const auto refused = take(endpoint->open_session())->restart_broker("again");
+  const auto refused = take(endpoint->open_session())->disturb({kRestart, "again"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
 }
 
 TEST(BrokerRestart, SaysWhyTheBrokerDoesNotComeBack) {
   World world;
-  MqttOptions options;
-  options.host = "127.0.0.1";
-  options.port = world.broker->port();
-  options.driver = test_driver();
-  options.restart_timeout = Duration{0};
-  options.restart = [&]() -> Result<void, Error> {
+  MqttOptions options = options_for(world.broker->port());
+  options.hook_timeout = Duration{0};
+  options.hooks["restart"] = [&]() -> Result<void, Error> {
     world.broker->stop();
     return {};
   };
   const auto endpoint = make_mqtt_endpoint(std::move(options));
-  const auto gone = take(endpoint->open_session())->restart_broker("again");
+  const auto gone = take(endpoint->open_session())->disturb({kRestart, "again"});
   ASSERT_FALSE(gone);
   EXPECT_THAT(gone.error().text, HasSubstr("cannot connect to "));
 }

@@ -55,13 +55,6 @@ constexpr const char* kLoopback = "127.0.0.1";
 constexpr const char* kSetNotification = "*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n";
 constexpr const char* kDeleteNotification = "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n";
 
-// Ends the test with the error's text: without a broker there is nothing to test.
-template <typename T, typename E>
-T take(Result<T, E> result) {
-  if (!result) throw std::runtime_error(result.error().text);
-  return std::move(*result);
-}
-
 std::string repeated(char byte, std::size_t count) { return std::string(count, byte); }
 
 std::string every_byte() {
@@ -145,13 +138,10 @@ struct World {
       const BrokerOptions& broker_options = {},
       const std::function<void(MqttOptions&)>& adjust = [](MqttOptions&) {})
       : broker(take(BrokerProcess::start(broker_options))) {
-    MqttOptions options;
+    const bool tls = broker_options.tls.has_value();
+    MqttOptions options = options_for(tls ? broker->tls_port() : broker->port());
     options.url = "mqtt://127.0.0.1";
-    options.host = kLoopback;
-    options.tls = broker_options.tls.has_value();
-    options.port = options.tls ? broker->tls_port() : broker->port();
-    options.timeout = kPatience;
-    options.driver = test_driver();
+    options.tls = tls;
     adjust(options);
     endpoint = make_mqtt_endpoint(std::move(options));
     session = take(endpoint->open_session());

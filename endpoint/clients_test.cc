@@ -6,7 +6,6 @@
 #include <iostream>
 #include <memory>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <thread>
 #include <utility>
@@ -47,15 +46,8 @@ double milliseconds_since(steady_clock::time_point start) {
 class Clients : public ::testing::Test {
  protected:
   Clients() {
-    auto started = BrokerProcess::start({});
-    if (!started) throw std::runtime_error(started.error().text);
-    broker = std::move(*started);
-    MqttOptions options;
-    options.host = "127.0.0.1";
-    options.port = broker->port();
-    options.timeout = kPatience;
-    options.driver = test_driver();
-    endpoint = make_mqtt_endpoint(std::move(options));
+    broker = take(BrokerProcess::start({}));
+    endpoint = make_mqtt_endpoint(options_for(broker->port()));
     session = endpoint->open_session().value();
   }
 
@@ -146,12 +138,7 @@ class FakeBroker {
 };
 
 std::unique_ptr<Endpoint> endpoint_of(const FakeBroker& broker) {
-  MqttOptions options;
-  options.host = "127.0.0.1";
-  options.port = broker.port();
-  options.timeout = kPatience;
-  options.driver = test_driver();
-  return make_mqtt_endpoint(std::move(options));
+  return make_mqtt_endpoint(options_for(broker.port()));
 }
 
 TEST(Socket, SaysWhyItCannotConnect) {

@@ -1,11 +1,12 @@
 #include "endpoint/end_of_waits.h"
 
+#include <array>
 #include <atomic>
 #include <chrono>
-#include <ctime>
 
-#include <poll.h>
 #include <sys/eventfd.h>
+
+#include "base/poll_until.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -34,18 +35,19 @@ void end_all_waits() {
 
 bool waits_have_ended() { return end_of_waits().ended; }
 
+bool wait_for_descriptor(int descriptor, bool to_read, bool to_write, Duration deadline) {
+  std::array<pollfd, 2> entries{
+      {{.fd = descriptor,
+        .events = static_cast<short>((to_read ? POLLIN : 0) | (to_write ? POLLOUT : 0)),
+        .revents = 0},
+       {.fd = end_of_waits_descriptor(), .events = POLLIN, .revents = 0}}};
+  const int ready = poll_until(entries, std::chrono::steady_clock::time_point(deadline));
+  if (ready < 0) return true;  // the read that follows says what is wrong
+  return entries[0].revents != 0;
+}
+
 void sleep_until_or_end(Duration deadline) {
-  using std::chrono::steady_clock;
-  while (!waits_have_ended()) {
-    const Duration now =
-        std::chrono::duration_cast<Duration>(steady_clock::now().time_since_epoch());
-    if (now >= deadline) return;
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(deadline - now);
-    const timespec limit{.tv_sec = seconds.count(),
-                         .tv_nsec = (deadline - now - seconds).count() * 1'000};
-    pollfd entry{.fd = end_of_waits_descriptor(), .events = POLLIN, .revents = 0};
-    (void)ppoll(&entry, 1, &limit, nullptr);
-  }
+  (void)wait_for_descriptor(-1, false, false, deadline);
 }
 
 }  // namespace fencepost::endpoint

@@ -27,7 +27,11 @@ struct EndOfWaits {
 [[nodiscard]] EndOfWaits& end_of_waits();
 void share_end_of_waits(EndOfWaits& of_program);
 
-// Returns at `deadline`, on the clock of sessions, or at the end of all waits.
+// Waits until the descriptor can be read (or written, too), or `deadline` on the clock of sessions.
+// False at the deadline, and at the end of all waits.
+[[nodiscard]] bool wait_for_descriptor(int descriptor, bool to_read, bool to_write,
+                                       Duration deadline);
+// Returns at `deadline`, or at the end of all waits.
 void sleep_until_or_end(Duration deadline);
 
 }  // namespace fencepost::endpoint

@@ -16,6 +16,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -23,6 +24,7 @@
 
 #include "base/result.h"
 #include "codec/message.h"
+#include "endpoint/disturbance.h"
 #include "endpoint/mqtt_extras.h"
 
 namespace fencepost::endpoint {
@@ -201,11 +203,11 @@ class Session {
   // is judged again, from a file, gives back what was measured then.
   [[nodiscard]] virtual Duration measured(Duration time) { return time; }
 
-  // Restarts the broker behind the endpoint, for all sessions: every connection to it ends. Returns
-  // when it answers a CONNECT with `client_id` again. An endpoint without Capabilities::restart
-  // answers with kInvalid.
-  [[nodiscard]] virtual Result<void, Error> restart_broker(const std::string& /*client_id*/) {
-    return fail(Error{ErrorKind::kInvalid, "this endpoint cannot be restarted"});
+  // Does this to the broker behind the endpoint, for all sessions. Returns when it answers a
+  // CONNECT with `client_id` again. kInvalid for a kind that is not in Capabilities::disturbances.
+  [[nodiscard]] virtual Result<void, Error> disturb(const Disturbance& disturbance) {
+    return fail(Error{ErrorKind::kInvalid,
+                      "this endpoint cannot be " + std::string(disturbance.kind.done)});
   }
 
  protected:
@@ -225,18 +227,28 @@ class Session {
 struct Capabilities {
   bool transport = true;               // real MQTT connections
   std::optional<std::size_t> quota{};  // keys that fit, when known and small enough to be filled
-  bool has_isolated_broker = false;    // open_isolated_session() is on a broker of its own
+  bool has_isolated_broker = false;    // SessionRequest::isolated is on a broker of its own
   bool ephemeral = false;              // it and its keys are gone when the run ends
   bool exact_clock = false;            // the store reads the very clock of the sessions
   std::vector<std::string> roles{};    // credentials besides the default ones, e.g. "restricted"
   // By role: the only client id that has its rights. One client at a time can use it.
   std::map<std::string, std::string> client_ids{};
-  std::optional<std::uint32_t> max_packet_size{};  // bytes that a PUBLISH may have, when known
-  bool restart = false;                            // its broker can be restarted
+  std::optional<std::uint32_t> max_packet_size{};     // bytes that a PUBLISH may have, when known
+  std::set<std::string, std::less<>> disturbances{};  // that can be done to it: names of kinds
   bool odd_packets = false;  // Client::publish_oddly(), mqtt_3_1_1 and extras can be used
   std::string key_prefix = "fencepost";  // what all keys of the suite begin with
 
   [[nodiscard]] bool has_role(std::string_view role) const;
+};
+
+struct SessionRequest {
+  // Who asks, e.g. "SET-1/2", each one once: endpoints that write evidence, or judge it, find what
+  // belongs to him by it. Empty: nobody whose session is looked for again.
+  std::string caller{};
+  // For a case that disturbs others: that fills the quota, sends the largest packets or restarts
+  // the broker. An endpoint may keep a broker with low limits for those, so that they disturb
+  // nobody; see Capabilities::has_isolated_broker.
+  bool isolated = false;
 };
 
 class Endpoint {
@@ -244,33 +256,17 @@ class Endpoint {
   virtual ~Endpoint() = default;
   [[nodiscard]] virtual const std::string& url() const = 0;  // without password
   [[nodiscard]] virtual const Capabilities& capabilities() const = 0;
-  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session() = 0;
+  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session(
+      const SessionRequest& request = {}) = 0;
 
   // May a client be used with the clock of another session, and when its own session is gone? True
   // where sessions are views of one broker and one clock.
   [[nodiscard]] virtual bool sessions_share_clients() const { return false; }
 
-  // A session for a case that disturbs others: that fills the quota, sends the largest packets or
-  // restarts the broker.
-  // An endpoint may keep a broker with low limits for those, so that they disturb nobody; see
-  // Capabilities::has_isolated_broker.
-  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_isolated_session() {
-    return open_session();
-  }
-
-  // Is the endpoint still there? Asked after a connection broke; answers within `timeout`.
-  [[nodiscard]] virtual Result<void, Error> check_reachable(Duration timeout) = 0;
-
-  // The same of callers that say who they are, e.g. "SET-1/2", each one once: endpoints that write
-  // evidence, or judge it, find what belongs to them by it.
-  [[nodiscard]] virtual Result<std::unique_ptr<Session>, Error> open_session_for(
-      const std::string& /*caller*/, bool isolated) {
-    return isolated ? open_isolated_session() : open_session();
-  }
-  [[nodiscard]] virtual Result<void, Error> check_reachable_for(const std::string& /*caller*/,
-                                                                Duration timeout) {
-    return check_reachable(timeout);
-  }
+  // Is the endpoint still there? Asked after a connection broke; answers within `timeout`. For
+  // `caller` see SessionRequest.
+  [[nodiscard]] virtual Result<void, Error> check_reachable(Duration timeout,
+                                                            const std::string& caller = {}) = 0;
 };
 
 }  // namespace fencepost::endpoint

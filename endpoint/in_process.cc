@@ -229,13 +229,13 @@ class InProcess final : public InProcessEndpoint {
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return open_session_with(make_store(false));
+  Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& request) override {
+    return open_session_with(make_store(request.isolated));
   }
-  Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
-    return open_session_with(make_store(true));
+  Result<void, Error> check_reachable(Duration /*timeout*/,
+                                      const std::string& /*caller*/) override {
+    return {};
   }
-  Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
 
   [[nodiscard]] std::unique_ptr<store::Handler> make_store(bool isolated) const override {
     store::ServiceOptions service = options_.service;

@@ -107,7 +107,7 @@ TEST_F(InProcess, SaysThatItHasNoTransportAndWhatItsRolesAndQuotaAre) {
 TEST_F(InProcess, OnlyQuotaSessionsHaveAQuota) {
   const auto limited = make_in_process_endpoint({.quota = 1});
   const auto ordinary = open_session(*limited);
-  const auto narrow = limited->open_isolated_session().value();
+  const auto narrow = limited->open_session({.isolated = true}).value();
   for (Session* own : {ordinary.get(), narrow.get()}) {
     const auto writer = connect(*own, "w");
     ASSERT_TRUE(writer->subscribe("r"));

@@ -20,7 +20,7 @@ namespace {
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 
-constexpr auto kRestartPoll = milliseconds{50};
+constexpr auto kBackPoll = milliseconds{50};
 constexpr std::size_t kConnectsAtOnce = 16;
 
 // In the place of one that this machine cannot use.
@@ -69,15 +69,16 @@ class MqttSession final : public Session, public Clock {
     return out;
   }
 
-  Result<void, Error> restart_broker(const std::string& client_id) override {
-    if (!options_.restart) return Session::restart_broker(client_id);
-    if (auto restarted = options_.restart(); !restarted) return restarted;
-    const Duration deadline = now() + options_.restart_timeout;
+  Result<void, Error> disturb(const Disturbance& disturbance) override {
+    const auto hook = options_.hooks.find(disturbance.kind.name);
+    if (hook == options_.hooks.end()) return Session::disturb(disturbance);
+    if (auto done = hook->second(); !done) return done;
+    const Duration deadline = now() + options_.hook_timeout;
     while (true) {
-      const auto client = connector_.connect({.client_id = client_id});
+      const auto client = connector_.connect({.client_id = disturbance.client_id});
       if (client) return {};
       if (now() > deadline || waits_have_ended()) return fail(client.error());
-      sleep_until_or_end(now() + kRestartPoll);
+      sleep_until_or_end(now() + kBackPoll);
     }
   }
 
@@ -98,15 +99,16 @@ class MqttEndpoint final : public Endpoint {
   explicit MqttEndpoint(MqttOptions options)
       : options_(std::move(options)), connector_(connector_for(options_)) {
     options_.capabilities.odd_packets = options_.driver == Driver::kBuiltin;
+    for (const auto& [name, hook] : options_.hooks) options_.capabilities.disturbances.insert(name);
   }
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
+  Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& /*request*/) override {
     return std::make_unique<MqttSession>(options_, *connector_);
   }
   [[nodiscard]] bool sessions_share_clients() const override { return true; }
-  Result<void, Error> check_reachable(Duration timeout) override {
+  Result<void, Error> check_reachable(Duration timeout, const std::string& /*caller*/) override {
     const auto socket =
         connect_tcp(options_.host, options_.port, duration_cast<milliseconds>(timeout));
     if (socket) return {};

@@ -47,10 +47,10 @@ struct MqttOptions {
   Driver driver = Driver::kBuiltin;
   // Of connecting and subscribing: longer than a broker or a machine with other work stands still.
   Duration timeout = std::chrono::seconds{10};
-  // Restarts the broker and returns when that is done; it need not answer yet. With
-  // Capabilities::restart only.
-  std::function<Result<void, Error>()> restart{};
-  Duration restart_timeout = std::chrono::seconds{60};  // until it answers, once that is done
+  // Does this to the broker and returns when that is done; it need not answer yet. They become
+  // Capabilities::disturbances. By the name of the kind.
+  std::map<std::string, std::function<Result<void, Error>()>, std::less<>> hooks{};
+  Duration hook_timeout = std::chrono::seconds{60};  // until it answers, once that is done
 };
 
 // Never null, and nothing is sent: a broker that cannot be reached, credentials that it refuses and

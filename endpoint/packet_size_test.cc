@@ -57,12 +57,8 @@ class Scales {
   Scales& operator=(const Scales&) = delete;
 
   std::unique_ptr<Client> connect(std::optional<std::uint32_t> described = {}) {
-    MqttOptions options;
+    MqttOptions options = options_for(port_);
     options.capabilities.max_packet_size = described;
-    options.host = "127.0.0.1";
-    options.port = port_;
-    options.timeout = kPatience;
-    options.driver = test_driver();
     endpoint_ = make_mqtt_endpoint(std::move(options));
     session_ = endpoint_->open_session().value();
     auto client = session_->connect({.client_id = "weighed"});

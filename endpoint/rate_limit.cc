@@ -70,8 +70,8 @@ class LimitedSession final : public Session {
     if (!client) return fail(client.error());
     return std::make_unique<LimitedClient>(std::move(*client), turns_);
   }
-  Result<void, Error> restart_broker(const std::string& client_id) override {
-    return session_->restart_broker(client_id);
+  Result<void, Error> disturb(const Disturbance& disturbance) override {
+    return session_->disturb(disturbance);
   }
 
  private:
@@ -88,25 +88,19 @@ class LimitedEndpoint final : public Endpoint {
   [[nodiscard]] const Capabilities& capabilities() const override {
     return endpoint_.capabilities();
   }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return limited(endpoint_.open_session());
+  Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& request) override {
+    auto session = endpoint_.open_session(request);
+    if (!session) return session;
+    return std::make_unique<LimitedSession>(std::move(*session), turns_);
   }
   [[nodiscard]] bool sessions_share_clients() const override {
     return endpoint_.sessions_share_clients();
   }
-  Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
-    return limited(endpoint_.open_isolated_session());
-  }
-  Result<void, Error> check_reachable(Duration timeout) override {
-    return endpoint_.check_reachable(timeout);
+  Result<void, Error> check_reachable(Duration timeout, const std::string& caller) override {
+    return endpoint_.check_reachable(timeout, caller);
   }
 
  private:
-  Result<std::unique_ptr<Session>, Error> limited(Result<std::unique_ptr<Session>, Error> session) {
-    if (!session) return session;
-    return std::make_unique<LimitedSession>(std::move(*session), turns_);
-  }
-
   Endpoint& endpoint_;
   Turns turns_;
 };

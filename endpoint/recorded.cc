@@ -40,7 +40,7 @@ bool is_receive(Kind kind) { return is_event(kind) || kind == Kind::kNothing; }
 
 bool is_answer(Kind kind) {
   return is_event(kind) || kind == Kind::kConnect || kind == Kind::kSubscribe ||
-         kind == Kind::kUnsubscribe || kind == Kind::kPublish || kind == Kind::kRestart;
+         kind == Kind::kUnsubscribe || kind == Kind::kPublish || kind == Kind::kDisturbance;
 }
 
 bool is_clock(Kind kind) {
@@ -238,10 +238,16 @@ class PlayedSession final : public Session {
     return std::make_unique<PlayedClient>(playback_, record->client);
   }
   Duration measured(Duration time) override { return playback_.measured(time); }
-  Result<void, Error> restart_broker(const std::string& /*client_id*/) override {
-    const Record* record =
-        playback_.seek([](const Record& each) { return each.kind == Kind::kRestart; });
-    if (record == nullptr) return fail(not_asked("a restart of the broker"));
+  Result<void, Error> disturb(const Disturbance& disturbance) override {
+    const DisturbanceKind& kind = disturbance.kind;
+    const Record* record = playback_.seek([&](const Record& each) {
+      // Of the time when there was this kind alone, it has no name.
+      const std::string_view name = each.more().name.empty() ? kRestart.name : each.more().name;
+      return each.kind == Kind::kDisturbance && name == kind.name;
+    });
+    if (record == nullptr) {
+      return fail(not_asked("a " + std::string(kind.name) + " of the " + std::string(kind.object)));
+    }
     return result_of(*record);
   }
 
@@ -257,22 +263,14 @@ class PlayedEndpoint final : public Endpoint {
 
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return open_session_for({}, false);
-  }
-  Result<void, Error> check_reachable(Duration timeout) override {
-    return check_reachable_for({}, timeout);
-  }
-  Result<std::unique_ptr<Session>, Error> open_session_for(const std::string& caller,
-                                                           bool /*isolated*/) override {
-    const Recorded::Stream* stream = recorded_.find(caller);
-    if (stream == nullptr) return fail(not_asked("a session for " + caller));
+  Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& request) override {
+    const Recorded::Stream* stream = recorded_.find(request.caller);
+    if (stream == nullptr) return fail(not_asked("a session for " + request.caller));
     stream->asked = true;
     if (stream->failure) return fail(error_of(*stream->failure));
     return std::make_unique<PlayedSession>(*stream);
   }
-  Result<void, Error> check_reachable_for(const std::string& caller,
-                                          Duration /*timeout*/) override {
+  Result<void, Error> check_reachable(Duration /*timeout*/, const std::string& caller) override {
     const auto* failure = recorded_.reachable(caller);
     if (failure == nullptr) return fail(not_asked("a look for the endpoint"));
     if (*failure) return fail(error_of(**failure));

@@ -25,7 +25,7 @@ class Recorded {
   // Records of a file; more are refused, as they would take too much memory.
   static constexpr std::size_t kMaxRecords = 1'500'000;
 
-  // What one caller of open_session_for() was answered.
+  // What one SessionRequest::caller was answered.
   struct Stream {
     std::vector<evidence::Record> records{};  // without kOpened and kClosed
     std::optional<evidence::Failure> failure{};

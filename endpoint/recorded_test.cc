@@ -228,8 +228,8 @@ class Played {
   explicit Played(File& file)
       : bytes_(file.bytes()),
         recorded_(Recorded::read(bytes_)),
-        endpoint_(play(*recorded_, "url", {.restart = true})),
-        session_(std::move(*endpoint_->open_session_for("me", true))) {}
+        endpoint_(play(*recorded_, "url", {.disturbances = {"restart"}})),
+        session_(std::move(*endpoint_->open_session({"me", true}))) {}
   Session& operator*() { return *session_; }
   Session* operator->() { return session_.get(); }
   [[nodiscard]] std::unique_ptr<Client> client(const std::string& id = "c") {
@@ -270,7 +270,7 @@ TEST(Play, KnowsWhatNobodyHasComeTo) {
   };
   EXPECT_THAT(unread([](Endpoint&) {}), ElementsAre("me"));
   const auto ask = [&](Endpoint& endpoint, bool first, bool second, int receive) {
-    const auto session = std::move(*endpoint.open_session_for("me", false));
+    const auto session = std::move(*endpoint.open_session({.caller = "me"}));
     const auto client = std::move(*session->connect({.client_id = "c"}));
     if (first) EXPECT_TRUE(client->publish(one));
     if (first && receive > 0) EXPECT_TRUE(client->receive(1s));
@@ -292,7 +292,7 @@ TEST(Play, OfASessionThatDidNotBeginTheFailureHasToBeAskedFor) {
   const std::string bytes = file.closed(1).bytes();
   const auto recorded = Recorded::read(bytes);
   EXPECT_THAT(recorded->unread(), ElementsAre("me"));
-  EXPECT_FALSE(play(*recorded, "url", {})->open_session_for("me", false));
+  EXPECT_FALSE(play(*recorded, "url", {})->open_session({.caller = "me"}));
   EXPECT_THAT(recorded->unread(), IsEmpty());
 }
 
@@ -300,7 +300,7 @@ TEST(Play, OfASessionThatNeverEndedSomethingIsUnread) {
   File file;
   const std::string bytes = file.opened(1, "me").bytes();
   const auto recorded = Recorded::read(bytes);
-  EXPECT_TRUE(play(*recorded, "url", {})->open_session_for("me", false));
+  EXPECT_TRUE(play(*recorded, "url", {})->open_session({.caller = "me"}));
   EXPECT_THAT(recorded->unread(), ElementsAre("me"));
 }
 
@@ -308,7 +308,7 @@ TEST(Play, IsTheEndpointThatItIsSaidToBe) {
   File file;
   Played played(file.opened(1, "me").opened(2, ""));
   EXPECT_EQ(played.endpoint().url(), "url");
-  EXPECT_TRUE(played.endpoint().capabilities().restart);
+  EXPECT_THAT(played.endpoint().capabilities().disturbances, ElementsAre("restart"));
   EXPECT_TRUE(played.endpoint().open_session());
   const auto reached = played.endpoint().check_reachable(1s);
   ASSERT_FALSE(reached);
@@ -324,31 +324,32 @@ TEST(Play, AnswersFailuresWithTheirKindTextAndCode) {
   file.add({.kind = Kind::kReachable}, {.text = "me", .failure = refused});
   file.opened(1, "me");
   file.add({.kind = Kind::kConnect, .session = 1, .client = 1}, {.text = "x", .failure = refused});
-  file.add({.kind = Kind::kRestart, .session = 1}, {.failure = refused});
+  file.add({.kind = Kind::kDisturbance, .session = 1}, {.failure = refused});
   // Of a later version of the suite.
-  file.add({.kind = Kind::kRestart, .session = 1}, {.failure = evidence::Failure{99, "new", {}}});
+  file.add({.kind = Kind::kDisturbance, .session = 1},
+           {.failure = evidence::Failure{99, "new", {}}});
   Played played(file);
   const auto check = [](const Error& error) {
     EXPECT_EQ(error.kind, ErrorKind::kNotAllowed);
     EXPECT_EQ(error.text, "not you");
     EXPECT_EQ(error.reason_code, 0x87);
   };
-  check(played.endpoint().open_session_for("other", false).error());
-  check(played.endpoint().check_reachable_for("me", 1s).error());
+  check(played.endpoint().open_session({.caller = "other"}).error());
+  check(played.endpoint().check_reachable(1s, "me").error());
   check(played->connect({.client_id = "x"}).error());
-  check(played->restart_broker("x").error());
-  const auto unknown = played->restart_broker("x");
+  check(played->disturb({kRestart, "x"}).error());
+  const auto unknown = played->disturb({kRestart, "x"});
   EXPECT_EQ(unknown.error().kind, ErrorKind::kInternal);
   EXPECT_EQ(unknown.error().text, "new");
   EXPECT_FALSE(unknown.error().reason_code);
-  EXPECT_THAT(played->restart_broker("x").error().text, HasSubstr("a restart of the broker"));
+  EXPECT_THAT(played->disturb({kRestart, "x"}).error().text, HasSubstr("a restart of the broker"));
 }
 
 TEST(Play, SaysWhatTheEvidenceDoesNotHave) {
   File file;
   Played played(file.opened(1, "me").connect(1, 1, "c"));
   const auto text = [](const auto& result) { return result.error().text; };
-  EXPECT_THAT(text(played.endpoint().open_session_for("you", false)),
+  EXPECT_THAT(text(played.endpoint().open_session({.caller = "you"})),
               HasSubstr("does not have a session for you: this version of the suite asks"));
   EXPECT_THAT(text(played->connect({.client_id = "d"})), HasSubstr("a connection as d"));
   const auto client = played.client();
@@ -401,16 +402,27 @@ TEST(Play, LetsTimePassWhereNothingMoreCame) {
   EXPECT_EQ(payload_of(d->receive(0us)), "for d");
 }
 
+TEST(Play, AnswersADisturbanceOfTheSameKind) {
+  File file;
+  file.opened(1, "me");
+  file.add({.kind = Kind::kDisturbance, .session = 1}, {.name = "another"});
+  Played another(file);
+  EXPECT_FALSE(another->disturb({kRestart, "c"}));
+  file.add({.kind = Kind::kDisturbance, .session = 1}, {.name = "restart"});
+  Played same(file);
+  EXPECT_TRUE(same->disturb({kRestart, "c"}));
+}
+
 TEST(Play, DoesNotReceiveBeyondWhatWasAskedNext) {
   File file;
   file.opened(1, "me").connect(1, 1, "c");
   file.add({.kind = Kind::kNow, .session = 1, .time = 3}).received(1, 10, "first");
-  file.text(Kind::kRestart, 1, "c").received(1, 20, "second");
+  file.text(Kind::kDisturbance, 1, "c").received(1, 20, "second");
   Played played(file);
   const auto client = played.client();
   EXPECT_EQ(payload_of(client->receive(1ms)), "first");  // the clock may be read, or not
   EXPECT_FALSE(client->receive(1ms));
-  EXPECT_TRUE(played->restart_broker("c"));
+  EXPECT_TRUE(played->disturb({kRestart, "c"}));
   EXPECT_EQ(payload_of(client->receive(1ms)), "second");
 }
 

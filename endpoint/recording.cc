@@ -182,9 +182,11 @@ class RecordingSession final : public Session {
     return out;
   }
 
-  Result<void, Error> restart_broker(const std::string& client_id) override {
-    auto done = session_->restart_broker(client_id);
-    pen_.write({.kind = Kind::kRestart, .details = details_of(client_id, done)});
+  Result<void, Error> disturb(const Disturbance& disturbance) override {
+    auto done = session_->disturb(disturbance);
+    auto details = details_of(disturbance.client_id, done);
+    details->name = disturbance.kind.name;
+    pen_.write({.kind = Kind::kDisturbance, .details = std::move(details)});
     return done;
   }
 
@@ -204,28 +206,19 @@ class RecordingEndpoint final : public Endpoint {
   [[nodiscard]] const Capabilities& capabilities() const override {
     return endpoint_.capabilities();
   }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return open_session_for({}, false);
-  }
-  Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
-    return open_session_for({}, true);
-  }
-  Result<void, Error> check_reachable(Duration timeout) override {
-    return check_reachable_for({}, timeout);
-  }
-  Result<std::unique_ptr<Session>, Error> open_session_for(const std::string& caller,
-                                                           bool isolated) override {
-    auto session = endpoint_.open_session_for(caller, isolated);
+  Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& request) override {
+    auto session = endpoint_.open_session(request);
     const Pen pen{recorder_, recorder_.next_session()};
-    auto details = details_of(caller);
+    auto details = details_of(request.caller);
     if (!session) details->failure = failure_of(session.error());
-    pen.write({.kind = Kind::kOpened, .number = isolated ? 1 : 0, .details = std::move(details)});
+    pen.write(
+        {.kind = Kind::kOpened, .number = request.isolated ? 1 : 0, .details = std::move(details)});
     if (session) return std::make_unique<RecordingSession>(std::move(*session), pen);
     pen.write({.kind = Kind::kClosed});
     return session;
   }
-  Result<void, Error> check_reachable_for(const std::string& caller, Duration timeout) override {
-    auto done = endpoint_.check_reachable_for(caller, timeout);
+  Result<void, Error> check_reachable(Duration timeout, const std::string& caller) override {
+    auto done = endpoint_.check_reachable(timeout, caller);
     recorder_.add({.kind = Kind::kReachable, .details = details_of(caller, done)});
     return done;
   }

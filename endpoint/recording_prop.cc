@@ -116,7 +116,7 @@ class AnySession final : public Session {
     return std::make_unique<AnyClient>(dice_, clock_);
   }
   Duration measured(Duration time) override { return time + Duration{dice_.below(100)}; }
-  Result<void, Error> restart_broker(const std::string& /*client_id*/) override {
+  Result<void, Error> disturb(const Disturbance& /*disturbance*/) override {
     return dice_.success_or_error();
   }
 
@@ -130,11 +130,12 @@ class AnyEndpoint final : public Endpoint {
   explicit AnyEndpoint(unsigned seed) : dice_(seed) {}
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const Capabilities& capabilities() const override { return capabilities_; }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
+  Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& /*request*/) override {
     if (auto done = dice_.success_or_error(); !done) return fail(done.error());
     return std::make_unique<AnySession>(dice_);
   }
-  Result<void, Error> check_reachable(Duration /*timeout*/) override {
+  Result<void, Error> check_reachable(Duration /*timeout*/,
+                                      const std::string& /*caller*/) override {
     return dice_.success_or_error();
   }
 
@@ -212,7 +213,7 @@ std::string ask(Session& session, Dice& dice) {
     } else if (what == 4) {
       out += std::to_string(session.measured(Duration{dice.below(100)}).count()) + "\n";
     } else if (what == 5) {
-      out += shown(session.restart_broker(dice.text()));
+      out += shown(session.disturb({kRestart, dice.text()}));
     } else if (!clients.empty()) {
       out += ask(*clients[dice.below(static_cast<unsigned>(clients.size()))], dice);
     }
@@ -226,8 +227,8 @@ std::string ask(Endpoint& endpoint, unsigned seed) {
   std::string out;
   for (unsigned left = 1 + dice.below(4); left > 0; --left) {
     const std::string caller = "SET-1/" + std::to_string(left);
-    out += shown(endpoint.check_reachable_for(caller, Duration{1}));
-    const auto session = endpoint.open_session_for(caller, dice.below(2) == 0);
+    out += shown(endpoint.check_reachable(Duration{1}, caller));
+    const auto session = endpoint.open_session({caller, dice.below(2) == 0});
     out += shown(session ? Result<void, Error>{} : Result<void, Error>{fail(session.error())});
     if (session) out += ask(**session, dice);
   }

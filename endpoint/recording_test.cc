@@ -50,7 +50,7 @@ std::string talk(Session& session) {
   }
   session.clock().wait_until(session.clock().now() + 5s);
   out << session.clock().now().count() << ' ' << session.measured(7us).count() << '\n';
-  out << session.restart_broker("x").has_value() << '\n';
+  out << session.disturb({kRestart, "x"}).has_value() << '\n';
   (*client)->drop();
   return out.str();
 }
@@ -90,27 +90,27 @@ class RecordingTest : public testing::Test {
 TEST_F(RecordingTest, IsAnsweredAgainAsItWas) {
   std::string then;
   const std::string file = recorded_file([&](Endpoint& endpoint) {
-    then = talk(**endpoint.open_session_for("me", false));
-    EXPECT_TRUE(endpoint.check_reachable_for("me", 1s));
+    then = talk(**endpoint.open_session({.caller = "me"}));
+    EXPECT_TRUE(endpoint.check_reachable(1s, "me"));
   });
   const auto recorded = Recorded::read(file);
   ASSERT_TRUE(recorded) << recorded.error();
   EXPECT_EQ(recorded->complaint(), "");
   EXPECT_EQ(recorded->published(), 2U);
   const auto again = play(*recorded, "url", {});
-  EXPECT_EQ(talk(**again->open_session_for("me", false)), then);
+  EXPECT_EQ(talk(**again->open_session({.caller = "me"})), then);
   EXPECT_THAT(then, HasSubstr("v\r\n"));
-  EXPECT_TRUE(again->check_reachable_for("me", 1s));
+  EXPECT_TRUE(again->check_reachable(1s, "me"));
 }
 
 TEST_F(RecordingTest, WhatWasNotAskedIsNotMadeUp) {
   const std::string file =
-      recorded_file([&](Endpoint& endpoint) { talk(**endpoint.open_session_for("me", false)); });
+      recorded_file([&](Endpoint& endpoint) { talk(**endpoint.open_session({.caller = "me"})); });
   const auto recorded = Recorded::read(file);
   const auto again = play(*recorded, "url", {});
-  EXPECT_FALSE(again->open_session_for("you", false));
-  EXPECT_FALSE(again->check_reachable_for("me", 1s));
-  auto session = again->open_session_for("me", false);
+  EXPECT_FALSE(again->open_session({.caller = "you"}));
+  EXPECT_FALSE(again->check_reachable(1s, "me"));
+  auto session = again->open_session({.caller = "me"});
   EXPECT_FALSE((*session)->connect({.client_id = "other"}));
   auto client = (*session)->connect({.client_id = "c"});
   const auto sent = (*client)->publish(request({"DEL", "k"}));
@@ -122,10 +122,10 @@ TEST_F(RecordingTest, WhatWasNotAskedIsNotMadeUp) {
 // A caller that skips what was done then gets the messages all the same, and time goes on.
 TEST_F(RecordingTest, AnotherCallerGetsWhatCame) {
   const std::string file =
-      recorded_file([&](Endpoint& endpoint) { talk(**endpoint.open_session_for("me", false)); });
+      recorded_file([&](Endpoint& endpoint) { talk(**endpoint.open_session({.caller = "me"})); });
   const auto recorded = Recorded::read(file);
   const auto again = play(*recorded, "url", {});
-  auto session = again->open_session_for("me", false);
+  auto session = again->open_session({.caller = "me"});
   auto client = (*session)->connect({.client_id = "c"});
   ASSERT_TRUE((*client)->publish(request({"GET", "k"})));
   std::size_t events = 0;
@@ -141,7 +141,7 @@ TEST_F(RecordingTest, ASessionThatIsCutIsNotWhole) {
   details->text = "{}";
   (*recorder)->add({.kind = evidence::Kind::kHead, .details = std::move(details)});
   const auto recording = record(*store_, **recorder);
-  const auto session = recording->open_session_for("me", false);
+  const auto session = recording->open_session({.caller = "me"});
   talk(**session);
   EXPECT_TRUE((*recorder)->flush());
   const auto recorded = Recorded::read(content());
@@ -151,7 +151,7 @@ TEST_F(RecordingTest, ASessionThatIsCutIsNotWhole) {
 
 TEST_F(RecordingTest, IsReadUpToACut) {
   const std::string file = recorded_file([&](Endpoint& endpoint) {
-    for (const char* caller : {"one", "two"}) talk(**endpoint.open_session_for(caller, false));
+    for (const char* caller : {"one", "two"}) talk(**endpoint.open_session({.caller = caller}));
   });
   for (std::size_t end = 0; end < file.size(); ++end) {
     const auto recorded = Recorded::read(std::string_view(file).substr(0, end));

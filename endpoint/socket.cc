@@ -12,18 +12,18 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "endpoint/connector.h"
 #include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
 
-using SteadyClock = std::chrono::steady_clock;
+constexpr const char* kLoopback = "127.0.0.1";
 
 struct AddressDeleter {
   void operator()(addrinfo* addresses) const { freeaddrinfo(addresses); }
@@ -32,30 +32,14 @@ struct AddressDeleter {
 std::string error_text(int code) {
   // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is safe
   return std::strerror(code);
-}  // NOLINT(concurrency-mt-unsafe): glibc's is safe
-
-// Waits until the descriptor is ready for `events`; false at the deadline.
-bool wait_ready(int descriptor, short events, SteadyClock::time_point deadline) {
-  while (true) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - SteadyClock::now())
-            .count();
-    if (left < 0) return false;
-    std::array<pollfd, 2> entries{
-        {{.fd = descriptor, .events = events, .revents = 0},
-         {.fd = end_of_waits_descriptor(), .events = POLLIN, .revents = 0}}};
-    const int ready = poll(entries.data(), entries.size(), static_cast<int>(left) + 1);
-    if (ready > 0) return entries[0].revents != 0;  // else all waits have ended
-    if (ready < 0 && errno != EINTR) return false;
-  }
 }
 
-Result<Socket, std::string> connect_to(const addrinfo& address, SteadyClock::time_point deadline) {
+Result<Socket, std::string> connect_to(const addrinfo& address, Duration deadline) {
   Socket socket(::socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
   if (socket.descriptor() < 0) return fail(error_text(errno));
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return socket;
   if (errno != EINPROGRESS) return fail(error_text(errno));
-  if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) {
+  if (!wait_for_descriptor(socket.descriptor(), false, true, deadline)) {
     return fail(std::string("no answer in time"));
   }
   int code = 0;
@@ -88,7 +72,7 @@ struct Lookup {
 // A name server may say nothing for longer than anybody wants to wait, so that a thread of its own
 // asks it.
 Result<Addresses, std::string> resolve(const std::string& host, std::uint16_t port,
-                                       SteadyClock::time_point deadline) {
+                                       Duration deadline) {
   const auto lookup = std::make_shared<Lookup>();
   lookup->host = host;
   lookup->port = std::to_string(port);
@@ -103,7 +87,7 @@ Result<Addresses, std::string> resolve(const std::string& host, std::uint16_t po
     } catch (const std::system_error&) {
       return fail(std::string("no thread for looking up the name"));
     }
-    if (!wait_ready(lookup->done.descriptor(), POLLIN, deadline) ||
+    if (!wait_for_descriptor(lookup->done.descriptor(), true, false, deadline) ||
         !lookup->is_done.load(std::memory_order_acquire)) {
       return fail(std::string("no answer of the name server in time"));
     }
@@ -120,7 +104,7 @@ Socket::~Socket() {
 
 Result<Socket, std::string> connect_tcp(const std::string& host, std::uint16_t port,
                                         std::chrono::milliseconds timeout) {
-  const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
+  const Duration deadline = steady_now() + timeout;
   auto addresses = resolve(host, port, deadline);
   if (!addresses) return fail(addresses.error());
   std::string last_error = "no address";
@@ -143,60 +127,63 @@ Result<Socket, std::string> connect_unix(const std::string& path,
   address.ai_socktype = SOCK_STREAM;
   address.ai_addr = reinterpret_cast<sockaddr*>(&name);  // NOLINT: the sockets API is like this
   address.ai_addrlen = sizeof(name);
-  return connect_to(address, SteadyClock::now() + timeout);
+  return connect_to(address, steady_now() + timeout);
 }
 
-Result<std::uint16_t, std::string> free_port_of(const std::string& address) {
+Result<Listener, std::string> listen_at(const std::string& address, std::uint16_t port, int queue) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST;
   addrinfo* found = nullptr;
-  if (getaddrinfo(address.c_str(), nullptr, &hints, &found) != 0) {
+  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
     return fail(std::string("that is no IP address"));
   }
-  const std::unique_ptr<addrinfo, AddressDeleter> addresses(found);
-  const Socket socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const Addresses addresses(found);
+  Listener out{Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  const int socket = out.socket.descriptor();
+  // What is left of connections does not hold a port that is asked for by number.
+  const int on = port == 0 ? 0 : 1;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
   auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
-  if (bind(socket.descriptor(), found->ai_addr, found->ai_addrlen) != 0 ||
-      getsockname(socket.descriptor(), generic, &size) != 0) {
+  if (bind(socket, found->ai_addr, found->ai_addrlen) != 0 || listen(socket, queue) != 0 ||
+      getsockname(socket, generic, &size) != 0) {
     return fail(error_text(errno));
   }
   // Both kinds of address have the port in the same place.
-  return ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
+  out.port = ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
+  return out;
 }
 
-std::uint16_t free_loopback_port() {
-  const auto port = free_port_of("127.0.0.1");
-  return port ? *port : std::uint16_t{0};
+Result<std::uint16_t, std::string> free_port_of(const std::string& address) {
+  const auto listener = listen_at(address, 0, 1);
+  if (!listener) return fail(listener.error());
+  return listener->port;
 }
+
+std::uint16_t free_loopback_port() { return free_port_of(kLoopback).value_or(0); }
 
 Socket listen_on_free_port(std::uint16_t& port) {
-  Socket out(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-  if (bind(out.descriptor(), generic, size) != 0 || listen(out.descriptor(), 1) != 0) return out;
-  getsockname(out.descriptor(), generic, &size);
-  port = ntohs(address.sin_port);
-  return out;
+  auto listener = listen_at(kLoopback, 0, 1);
+  if (!listener) return Socket(-1);
+  fcntl(listener->socket.descriptor(), F_SETFL, 0);
+  port = listener->port;
+  return std::move(listener->socket);
 }
 
 std::optional<std::string> exchange(const Socket& socket, std::string_view bytes,
                                     std::size_t reply_bytes, std::chrono::milliseconds timeout) {
-  const SteadyClock::time_point deadline = SteadyClock::now() + timeout;
+  const Duration deadline = steady_now() + timeout;
   while (!bytes.empty()) {
-    if (!wait_ready(socket.descriptor(), POLLOUT, deadline)) return std::nullopt;
+    if (!wait_for_descriptor(socket.descriptor(), false, true, deadline)) return std::nullopt;
     const ssize_t sent = send(socket.descriptor(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (sent < 0) return std::nullopt;
     bytes.remove_prefix(static_cast<std::size_t>(sent));
   }
   std::string reply;
   while (reply.size() < reply_bytes) {
-    if (!wait_ready(socket.descriptor(), POLLIN, deadline)) return std::nullopt;
+    if (!wait_for_descriptor(socket.descriptor(), true, false, deadline)) return std::nullopt;
     std::array<char, 256> buffer{};
     const std::size_t wanted = std::min(buffer.size(), reply_bytes - reply.size());
     const ssize_t got = recv(socket.descriptor(), buffer.data(), wanted, 0);

@@ -34,14 +34,24 @@ class Socket {
 [[nodiscard]] Result<Socket, std::string> connect_unix(const std::string& path,
                                                        std::chrono::milliseconds timeout);
 
+struct Listener {
+  Socket socket;  // accept() does not wait
+  std::uint16_t port = 0;
+};
+
+// Listens at this IP address of this machine; port 0: at one that is free. So many connections wait
+// at most to be accepted. The error says why not.
+[[nodiscard]] Result<Listener, std::string> listen_at(const std::string& address,
+                                                      std::uint16_t port, int queue);
+
 // A port of this address that was free a moment ago, so one of this machine, and why there is none.
 [[nodiscard]] Result<std::uint16_t, std::string> free_port_of(const std::string& address);
 
 // A loopback port that was free a moment ago; 0 when there is none.
 [[nodiscard]] std::uint16_t free_loopback_port();
 
-// A loopback socket that listens, with a queue of one; its port goes into `port`, which stays as it
-// is where there is none.
+// A loopback socket that listens, with a queue of one, whose accept() waits; its port goes into
+// `port`, which stays as it is where there is none.
 [[nodiscard]] Socket listen_on_free_port(std::uint16_t& port);
 
 // Writes all bytes, then reads exactly `reply_bytes`. Nothing when the peer closes or stays silent

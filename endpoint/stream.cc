@@ -9,7 +9,6 @@
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/socket.h>
 
 #include <openssl/bio.h>
@@ -96,23 +95,6 @@ Moved moved_by_socket(ssize_t count, bool reading) {
 }
 
 }  // namespace
-
-bool wait_for_descriptor(int descriptor, bool to_read, bool to_write, Duration deadline) {
-  while (true) {
-    const auto left = std::max(Duration{0}, deadline - steady_now());
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(left);
-    const timespec limit{.tv_sec = seconds.count(), .tv_nsec = (left - seconds).count() * 1'000};
-    std::array<pollfd, 2> entries{
-        {{.fd = descriptor,
-          .events = static_cast<short>((to_read ? POLLIN : 0) | (to_write ? POLLOUT : 0)),
-          .revents = 0},
-         {.fd = end_of_waits_descriptor(), .events = POLLIN, .revents = 0}}};
-    const int ready = ppoll(entries.data(), entries.size(), &limit, nullptr);
-    if (ready > 0) return entries[0].revents != 0;  // else all waits have ended
-    if (ready == 0 && steady_now() >= deadline) return false;
-    if (ready < 0 && errno != EINTR) return true;  // the read that follows says what is wrong
-  }
-}
 
 Stream::Stream(Socket socket, const MqttOptions* broker, SSL_CTX* context)
     : broker_(broker),

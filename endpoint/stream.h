@@ -68,9 +68,4 @@ class Stream {
   bool waits_to_write_ = false;
 };
 
-// Waits until the descriptor can be read (or written, too), or `deadline` on the steady clock.
-// False at the deadline, and at the end of all waits.
-[[nodiscard]] bool wait_for_descriptor(int descriptor, bool to_read, bool to_write,
-                                       Duration deadline);
-
 }  // namespace fencepost::endpoint

@@ -11,13 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include <netdb.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 
+#include "base/poll_until.h"
 #include "endpoint/stream.h"
 #include "endpoint/tls.h"
 
@@ -31,37 +28,6 @@ constexpr int kTapBacklog = 128;
 constexpr std::size_t kMostAtTheEnd = std::size_t{16} << 20U;
 constexpr std::chrono::milliseconds kQuietAtTheEnd{50};
 constexpr std::chrono::seconds kLongestEnd{5};
-
-std::string tap_error(int code) { return std::generic_category().message(code); }
-
-Result<Socket, std::string> listen_at(const TapOptions& options) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST | AI_PASSIVE;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(options.address.c_str(), std::to_string(options.port).c_str(), &hints, &found) !=
-      0) {
-    return fail(std::string("that is no IP address"));
-  }
-  const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
-  Socket out(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  setsockopt(out.descriptor(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(out.descriptor(), found->ai_addr, found->ai_addrlen) != 0 ||
-      listen(out.descriptor(), kTapBacklog) != 0) {
-    return fail(tap_error(errno));
-  }
-  return out;
-}
-
-std::uint16_t port_of(const Socket& listener) {
-  sockaddr_storage bound{};
-  socklen_t size = sizeof(bound);
-  auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
-  getsockname(listener.descriptor(), generic, &size);
-  // Both kinds of address have the port in the same place.
-  return ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
-}
 
 // One way of a connection. Nothing is read while something waits to be written.
 struct Way {
@@ -142,24 +108,18 @@ class TapLoop {
       entries_.push_back(
           {pair.broker->descriptor(), wanted_of(*pair.broker, pair.down, pair.up), 0});
     }
-    while (poll(entries_.data(), entries_.size(), patience()) < 0) {
-      if (errno != EINTR) return false;
-    }
-    return entries_[0].revents == 0;
+    return poll_until(entries_, next_due()) >= 0 && entries_[0].revents == 0;
   }
 
-  // How long nothing has to be done by itself, for poll(); -1: for ever.
-  [[nodiscard]] int patience() const {
-    std::optional<LatePubacks::Moment> first;
+  // When something has to be done by itself.
+  [[nodiscard]] LatePubacks::Moment next_due() const {
+    auto first = LatePubacks::Moment::max();
     for (const TappedPair& pair : pairs_) {
       const auto due =
           pair.pubacks && pair.down.waits.empty() ? pair.pubacks->next_due() : std::nullopt;
-      if (due && (!first || *due < *first)) first = due;
+      if (due) first = std::min(first, *due);
     }
-    if (!first) return -1;
-    const auto rest =
-        std::chrono::ceil<std::chrono::milliseconds>(*first - std::chrono::steady_clock::now());
-    return static_cast<int>(std::max(rest, std::chrono::milliseconds{0}).count());
+    return first;
   }
 
   // What a client has sent before its end is seen, whoever was faster: clients are judged by it.
@@ -186,7 +146,7 @@ class TapLoop {
         if (!pair.up.source_ended) open.push_back({pair.client->descriptor(), POLLIN, 0});
       }
     } while (!open.empty() && std::chrono::steady_clock::now() < deadline &&
-             poll(open.data(), open.size(), static_cast<int>(kQuietAtTheEnd.count())) > 0);
+             poll_until(open, std::chrono::steady_clock::now() + kQuietAtTheEnd) > 0);
   }
 
   void serve(TappedPair& pair, short client, short broker) {
@@ -272,10 +232,9 @@ struct Tap::Tls {
 
 Result<std::unique_ptr<Tap>, std::string> Tap::start(const TapOptions& options,
                                                      TapWatcher& watcher) {
-  auto listener = listen_at(options);
+  auto listener = listen_at(options.address, options.port, kTapBacklog);
   if (!listener) return fail(listener.error());
-  const std::uint16_t port = port_of(*listener);
-  std::unique_ptr<Tap> out(new Tap(options, watcher, std::move(*listener), port));
+  std::unique_ptr<Tap> out(new Tap(options, watcher, std::move(listener->socket), listener->port));
   if (!options.certificate.empty()) {
     auto tls = make_server_context(options.certificate, options.key, options.client_ca);
     if (!tls) return fail(tls.error());

@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "endpoint/connector.h"
+#include "endpoint/end_of_waits.h"
 #include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
 #include "endpoint/stream.h"

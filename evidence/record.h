@@ -45,10 +45,10 @@ enum class Kind : std::uint8_t {
   kPacketLimit = 17,  // number: bytes, or -1 when none is known
   kDisconnect = 18,
   kDrop = 19,
-  kRestart = 20,  // text: client id; failure
-  kCase = 21,     // text: JSON, what was found of a case
-  kEnd = 22,      // text: JSON, the verdicts of the whole
-  kHistory = 23,  // text: lines of a history of clients that ask at once, docs/HISTORY.md
+  kDisturbance = 20,  // text: client id; name: what kind, empty: "restart"; failure
+  kCase = 21,         // text: JSON, what was found of a case
+  kEnd = 22,          // text: JSON, the verdicts of the whole
+  kHistory = 23,      // text: lines of a history of clients that ask at once, docs/HISTORY.md
 };
 inline constexpr std::uint8_t kLastKind = 23;
 

@@ -67,15 +67,14 @@ Call call_of(const JsonMembers& record) {
 }
 
 ordered_json capabilities_json(const endpoint::Capabilities& offered) {
-  ordered_json out = {{"transport", offered.transport},
-                      {"isolated_broker", offered.has_isolated_broker},
-                      {"ephemeral", offered.ephemeral},
-                      {"exact_clock", offered.exact_clock},
-                      {"roles", offered.roles},
-                      {"client_ids", offered.client_ids},
-                      {"restart", offered.restart},
-                      {"key_prefix", offered.key_prefix},
-                      {"odd_packets", offered.odd_packets}};
+  ordered_json out = {
+      {"transport", offered.transport},   {"isolated_broker", offered.has_isolated_broker},
+      {"ephemeral", offered.ephemeral},   {"exact_clock", offered.exact_clock},
+      {"roles", offered.roles},           {"client_ids", offered.client_ids},
+      {"key_prefix", offered.key_prefix}, {"odd_packets", offered.odd_packets}};
+  for (const std::string_view name : endpoint::kDisturbanceNames) {
+    out[std::string(name)] = offered.disturbances.contains(name);
+  }
   if (offered.quota) out["quota"] = *offered.quota;
   if (offered.max_packet_size) out["max_packet_size"] = *offered.max_packet_size;
   return out;
@@ -102,7 +101,12 @@ endpoint::Capabilities capabilities_of(const JsonMembers& record) {
   out.exact_clock = record.flag("exact_clock");
   out.roles = record.texts("roles");
   out.client_ids = texts_of(record, "client_ids");
-  out.restart = record.flag("restart");
+  for (const std::string_view name : endpoint::kDisturbanceNames) {
+    const std::string member(name);
+    // Heads of all versions know this one.
+    const bool known = name == endpoint::kRestart.name || record.has(member.c_str());
+    if (known && record.flag(member.c_str())) out.disturbances.insert(member);
+  }
   out.odd_packets = record.flag_if_there("odd_packets");
   out.key_prefix = record.text("key_prefix");
   if (record.has("quota")) out.quota = record.integer<std::size_t>("quota");

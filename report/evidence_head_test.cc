@@ -49,7 +49,7 @@ EvidenceHead full_head() {
                            .roles = {"restricted", "other"},
                            .client_ids = {{"restricted", "me"}},
                            .max_packet_size = 4'294'967'295,
-                           .restart = true,
+                           .disturbances = {"restart"},
                            .odd_packets = true,
                            .key_prefix = "mine"},
           .expiry_tolerance = 250ms,
@@ -89,7 +89,7 @@ TEST(EvidenceHead, ComesBackWithEachField) {
   EXPECT_THAT(offers.roles, ElementsAre("restricted", "other"));
   EXPECT_THAT(offers.client_ids, ElementsAre(Pair("restricted", "me")));
   EXPECT_EQ(offers.max_packet_size, 4'294'967'295U);
-  EXPECT_TRUE(offers.restart);
+  EXPECT_THAT(offers.disturbances, ElementsAre("restart"));
   EXPECT_TRUE(offers.odd_packets);
   EXPECT_EQ(offers.key_prefix, "mine");
 }
@@ -143,7 +143,7 @@ TEST(EvidenceHead, LeavesOutNoCaseThatTheFileHas) {
   library.cases[1].requires_ = {"restart"};
   head.cases["two"] = "another";
   EXPECT_EQ(found({"two"}), std::pair(Ids{}, Ids{}));
-  head.capabilities.restart = false;
+  head.capabilities.disturbances.clear();
   EXPECT_EQ(found({"two"}), std::pair(Ids{}, Ids{"two"}));
 }
 

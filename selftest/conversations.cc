@@ -111,15 +111,14 @@ class ListeningEndpoint final : public Endpoint {
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
     return endpoint_.capabilities();
   }
-  Result<std::unique_ptr<Session>, Error> open_session() override {
-    return endpoint_.open_session_with(endpoint_.make_store(false));
+  Result<void, Error> check_reachable(endpoint::Duration /*timeout*/,
+                                      const std::string& /*caller*/) override {
+    return {};
   }
-  Result<std::unique_ptr<Session>, Error> open_isolated_session() override {
-    return endpoint_.open_session_with(endpoint_.make_store(true));
-  }
-  Result<void, Error> check_reachable(endpoint::Duration /*timeout*/) override { return {}; }
-  Result<std::unique_ptr<Session>, Error> open_session_for(const std::string& caller,
-                                                           bool isolated) override {
+  Result<std::unique_ptr<Session>, Error> open_session(
+      const endpoint::SessionRequest& request) override {
+    const auto& [caller, isolated] = request;
+    if (caller.empty()) return endpoint_.open_session_with(endpoint_.make_store(isolated));
     const auto [at, is_new] = heard_.try_emplace(caller, Conversation{.isolated = isolated});
     Conversation& conversation = at->second;
     // Two at a time may depend on each other.

@@ -45,7 +45,7 @@ struct Call {
 class Conversations {
  public:
   // Passes all calls on, and keeps what is asked of the stores of callers that say who they are
-  // (open_session_for). `endpoint` and this must outlive the result. One thread at a time.
+  // (SessionRequest). `endpoint` and this must outlive the result. One thread at a time.
   [[nodiscard]] std::unique_ptr<endpoint::Endpoint> listen_to(
       const endpoint::InProcessEndpoint& endpoint);
 

@@ -25,7 +25,7 @@ std::unique_ptr<endpoint::InProcessEndpoint> store_named(const std::string& faul
 // Asks as a case does: `steps` gets a client that is ready, and the session.
 template <typename Steps>
 void converse(endpoint::Endpoint& endpoint, const std::string& caller, const Steps& steps) {
-  auto session = endpoint.open_session_for(caller, false);
+  auto session = endpoint.open_session({.caller = caller});
   ASSERT_TRUE(session);
   auto connection = (*session)->connect({.client_id = "c"});
   ASSERT_TRUE(connection);

@@ -108,13 +108,19 @@ void AdapterProcess::send(std::string_view line) {
 
 void AdapterProcess::write_waiting() {
   while (!to_write_.empty() && input_) {
-    const ssize_t written = write(input(), to_write_.data(), to_write_.size());
+    const ssize_t written = write(input_->descriptor(), to_write_.data(), to_write_.size());
     if (written < 0) {
       if (!has_to_wait()) to_write_.clear();  // nobody reads it
       return;
     }
     to_write_.erase(0, static_cast<std::size_t>(written));
   }
+}
+
+void AdapterProcess::add_waits(std::vector<pollfd>& to) const {
+  if (!gone_) to.push_back({output_.descriptor(), POLLIN, 0});
+  if (!errors_ended_) to.push_back({errors_.descriptor(), POLLIN, 0});
+  if (!to_write_.empty() && input_) to.push_back({input_->descriptor(), POLLOUT, 0});
 }
 
 void AdapterProcess::move() {
@@ -126,7 +132,7 @@ void AdapterProcess::move() {
 void AdapterProcess::read_output() {
   std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
   for (int i = 0; i < kMostReads && !gone_; ++i) {
-    const ssize_t got = ::read(output(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(output_.descriptor(), buffer.data(), buffer.size());
     if (got < 0 && has_to_wait()) return;
     if (got <= 0) gone_ = true;
     for (ssize_t at = 0; at < got; ++at) {
@@ -144,7 +150,7 @@ void AdapterProcess::read_output() {
 void AdapterProcess::read_errors() {
   std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
   for (int i = 0; i < kMostReads && !errors_ended_; ++i) {
-    const ssize_t got = ::read(errors(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(errors_.descriptor(), buffer.data(), buffer.size());
     if (got < 0 && has_to_wait()) return;
     if (got <= 0) {
       errors_ended_ = true;

@@ -2,7 +2,8 @@
 //
 //   auto adapter = AdapterProcess::start({"python3", "adapter.py"});
 //   (*adapter)->send("{...}\n");
-//   poll the descriptors;  (*adapter)->read();  (*adapter)->take_line();
+//   (*adapter)->add_waits(entries);  poll_until(entries, deadline);
+//   (*adapter)->move();  (*adapter)->take_line();
 //
 // Nothing here waits, except the destructor. Of one thread.
 #pragma once
@@ -14,6 +15,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <poll.h>
 
 #include "base/child_process.h"
 #include "base/result.h"
@@ -43,12 +46,8 @@ class AdapterProcess {
   AdapterProcess(const AdapterProcess&) = delete;
   AdapterProcess& operator=(const AdapterProcess&) = delete;
 
-  // To be written to; -1: not any more.
-  [[nodiscard]] int input() const { return input_ ? input_->descriptor() : -1; }
-  [[nodiscard]] int output() const { return output_.descriptor(); }  // to be read
-  [[nodiscard]] int errors() const { return errors_.descriptor(); }  // to be read
-  // Something waits until input() can be written to.
-  [[nodiscard]] bool waits_to_write() const { return !to_write_.empty(); }
+  // Adds what move() waits for.
+  void add_waits(std::vector<pollfd>& to) const;
 
   // Takes the line, and writes what can be written at once.
   void send(std::string_view line);
@@ -58,8 +57,6 @@ class AdapterProcess {
   [[nodiscard]] std::optional<std::string> take_line();
   // Its standard output has ended, and all lines are taken, or a line is too long.
   [[nodiscard]] bool is_gone() const { return gone_ && lines_.empty(); }
-  // Its standard error has ended, too: nothing more can be read.
-  [[nodiscard]] bool is_mute() const { return errors_ended_; }
 
   // The memory that it and the processes that it has started have now; 0: not known.
   [[nodiscard]] std::size_t resident_bytes() const;

@@ -1,7 +1,6 @@
 #include "clients/client_run/client_suite.h"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <memory>
@@ -10,11 +9,10 @@
 #include <optional>
 #include <utility>
 
-#include <poll.h>
-
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/poll_until.h"
 #include "base/text/printable.h"
 #include "base/threads.h"
 #include "clients/client_run/stage.h"
@@ -31,14 +29,14 @@ std::string with_last_words(std::string text, const AdapterProcess& adapter) {
 
 // The next line; nothing when the time is over, or it is gone.
 std::optional<std::string> wait_for_line(AdapterProcess& adapter, Moment deadline) {
-  constexpr int kPollMs = 50;
+  std::vector<pollfd> entries;
   while (true) {
     adapter.move();
     if (auto line = adapter.take_line()) return line;
     if (adapter.is_gone() || Steady::now() >= deadline) return std::nullopt;
-    std::array entries = {pollfd{adapter.output(), POLLIN, 0},
-                          pollfd{adapter.is_mute() ? -1 : adapter.errors(), POLLIN, 0}};
-    (void)poll(entries.data(), entries.size(), kPollMs);
+    entries.clear();
+    adapter.add_waits(entries);
+    (void)poll_until(entries, deadline);
   }
 }
 

@@ -6,10 +6,11 @@
 #include <system_error>
 #include <utility>
 
-#include <arpa/inet.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
+
+#include "base/poll_until.h"
 
 namespace fencepost::client_run {
 namespace {
@@ -21,28 +22,6 @@ constexpr std::size_t kStageChunk = std::size_t{64} << 10U;
 constexpr Milliseconds kLongestPoll{100};
 constexpr int kMostStageReads = 64;  // before others have their turn
 
-struct Listener {
-  Socket socket;
-  std::uint16_t port = 0;
-};
-
-Result<Listener, std::string> listen_on_loopback() {
-  Listener out{Socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
-  if (out.socket.descriptor() < 0) return fail(std::generic_category().message(errno));
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof(address);
-  auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is like this
-  if (bind(out.socket.descriptor(), generic, size) != 0 ||
-      listen(out.socket.descriptor(), kStageBacklog) != 0) {
-    return fail(std::generic_category().message(errno));
-  }
-  getsockname(out.socket.descriptor(), generic, &size);
-  out.port = ntohs(address.sin_port);
-  return out;
-}
-
 bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 clients::JudgeOptions judge_options(const BrokerOptions& options) {
@@ -53,7 +32,7 @@ clients::JudgeOptions judge_options(const BrokerOptions& options) {
 
 Result<std::unique_ptr<Stage>, std::string> Stage::open(const BrokerOptions& options,
                                                         AdapterProcess& adapter) {
-  auto listener = listen_on_loopback();
+  auto listener = endpoint::listen_at("127.0.0.1", 0, kStageBacklog);
   if (!listener) return fail(listener.error());
   return std::unique_ptr<Stage>(
       new Stage(options, adapter, std::move(listener->socket), listener->port));
@@ -92,19 +71,15 @@ void Stage::run_until_nobody_is_connected(Milliseconds most) {
 void Stage::wait(Moment deadline) {
   entries_.clear();
   entries_.push_back({listener_.descriptor(), POLLIN, 0});
-  entries_.push_back({adapter_.is_gone() ? -1 : adapter_.output(), POLLIN, 0});
-  entries_.push_back({adapter_.is_mute() ? -1 : adapter_.errors(), POLLIN, 0});
-  entries_.push_back({adapter_.waits_to_write() ? adapter_.input() : -1, POLLOUT, 0});
+  adapter_.add_waits(entries_);
   for (const auto& [number, link] : links_) {
     const int wanted = POLLIN | (link.to_write.empty() ? 0 : POLLOUT);
     entries_.push_back({link.socket.descriptor(), static_cast<short>(wanted), 0});
   }
-  auto most = std::chrono::ceil<Milliseconds>(deadline - std::chrono::steady_clock::now());
-  if (const auto due = broker_.next_due()) {
-    most = std::min(most, std::chrono::ceil<Milliseconds>(*due - now()));
-  }
-  const auto time = std::clamp(most, Milliseconds{0}, kLongestPoll);
-  (void)poll(entries_.data(), entries_.size(), static_cast<int>(time.count()));
+  const Moment here = std::chrono::steady_clock::now();
+  Moment until = std::min(deadline, here + kLongestPoll);
+  if (const auto due = broker_.next_due()) until = std::min(until, here + (*due - now()));
+  (void)poll_until(entries_, until);
 }
 
 void Stage::serve() {

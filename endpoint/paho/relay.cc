@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
-#include <fcntl.h>
 #include <sys/socket.h>
 
 #include "endpoint/connector.h"
+#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -39,11 +39,10 @@ PahoRelay::PahoRelay(std::unique_ptr<Stream> broker, Socket listener, std::uint1
 
 Result<std::shared_ptr<PahoRelay>, std::string> PahoRelay::start(std::unique_ptr<Stream> broker,
                                                                  PollLoop& loop) {
-  std::uint16_t port = 0;
-  Socket listener = listen_on_free_port(port);
-  if (port == 0) return fail(std::string("no port of this machine for Paho"));
-  fcntl(listener.descriptor(), F_SETFL, O_NONBLOCK);
-  std::shared_ptr<PahoRelay> out(new PahoRelay(std::move(broker), std::move(listener), port, loop));
+  auto listener = listen_at("127.0.0.1", 0, 1);
+  if (!listener) return fail(std::string("no port of this machine for Paho"));
+  std::shared_ptr<PahoRelay> out(
+      new PahoRelay(std::move(broker), std::move(listener->socket), listener->port, loop));
   try {
     out->listener_id_ = loop.add(out->listener_.descriptor(), out->ready(&PahoRelay::accept_paho));
     out->broker_id_ = loop.add(out->broker_->descriptor(), out->ready(&PahoRelay::serve_broker));

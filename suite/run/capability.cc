@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/joined.h"
 #include "suite/scenario/scenario_fields.h"
 
 namespace fencepost::run {
@@ -13,7 +14,13 @@ constexpr std::size_t kManyKeys = 4000;
 
 using endpoint::Capabilities;
 
-constexpr std::array kTable = {
+// Without Capability::offered.
+constexpr auto kOfDisturbances =
+    made_of(endpoint::kDisturbances, [](const endpoint::DisturbanceKind& kind) {
+      return Capability{kind.name, kind.meaning, kind.provide, nullptr};
+    });
+
+constexpr std::array kBefore = {
     Capability{"transport", "real MQTT connections: QoS, retain, sessions, disconnections",
                "this endpoint has no MQTT connections; use embedded or mqtt://",
                [](const Capabilities& of) { return of.transport; }},
@@ -29,10 +36,8 @@ constexpr std::array kTable = {
                [](const Capabilities& of) {
                  return of.max_packet_size && *of.max_packet_size <= kMaxPacket;
                }},
-    Capability{
-        "restart", "its broker can be restarted",
-        "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
-        [](const Capabilities& of) { return of.restart; }},
+};
+constexpr std::array kBehind = {
     Capability{"exact-clock", "its store reads the very clock of the clients",
                "the clock of a store elsewhere is not known to the millisecond; use inproc: or "
                "embedded",
@@ -48,6 +53,7 @@ constexpr std::array kTable = {
                "--driver builtin",
                [](const Capabilities& of) { return of.odd_packets; }},
 };
+constexpr auto kTable = joined(kBefore, kOfDisturbances, kBehind);
 static_assert(kTable.size() == scenario::fields::kCapabilities.size());
 static_assert(std::equal(kTable.begin(), kTable.end(), scenario::fields::kCapabilities.begin(),
                          [](const Capability& row, std::string_view name) {
@@ -61,7 +67,7 @@ std::span<const Capability> all_capabilities() { return kTable; }
 std::string missing_capability(const scenario::Case& test_case, const Capabilities& offered) {
   for (const std::string& name : test_case.requires_) {
     for (const Capability& row : kTable) {
-      if (row.name != name || row.offered(offered)) continue;
+      if (row.name != name || row.is_offered(offered)) continue;
       return name + ": " + std::string(row.provide);
     }
   }
@@ -71,7 +77,8 @@ std::string missing_capability(const scenario::Case& test_case, const Capabiliti
 bool disturbs_others(const scenario::Case& test_case) {
   return std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
                      [](const std::string& name) {
-                       return name == "quota" || name == "packet-limit" || name == "restart";
+                       return name == "quota" || name == "packet-limit" ||
+                              endpoint::disturbance_named(name) != nullptr;
                      });
 }
 

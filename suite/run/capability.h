@@ -19,7 +19,12 @@ struct Capability {
   std::string_view name;     // in `requires`
   std::string_view meaning;  // what the endpoint offers then
   std::string_view provide;  // what to do when it is missing
+  // Null: whether it is one of Capabilities::disturbances.
   bool (*offered)(const endpoint::Capabilities&);
+
+  [[nodiscard]] bool is_offered(const endpoint::Capabilities& by) const {
+    return offered != nullptr ? offered(by) : by.disturbances.contains(name);
+  }
 };
 
 // All of them, in the order of fields::kCapabilities.
@@ -30,7 +35,7 @@ struct Capability {
 [[nodiscard]] std::string missing_capability(const scenario::Case& test_case,
                                              const endpoint::Capabilities& offered);
 
-// Does the case fill the endpoint to a limit or restart its broker, so that it belongs on a session
+// Does the case fill the endpoint to a limit or disturb its broker, so that it belongs on a session
 // of Endpoint::open_isolated_session()?
 [[nodiscard]] bool disturbs_others(const scenario::Case& test_case);
 

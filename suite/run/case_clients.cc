@@ -81,7 +81,7 @@ bool is_about_connections(const scenario::Case& test_case) {
                               std::holds_alternative<scenario::DisconnectStep>(step.what) ||
                               std::holds_alternative<scenario::SubscribeStep>(step.what) ||
                               std::holds_alternative<scenario::UnsubscribeStep>(step.what) ||
-                              std::holds_alternative<scenario::RestartStep>(step.what);
+                              std::holds_alternative<scenario::DisturbStep>(step.what);
                      });
 }
 
@@ -236,19 +236,21 @@ void CaseClients::settle() {
   session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
 }
 
-MaybeProblem CaseClients::restart_broker(Duration timeout) {
+MaybeProblem CaseClients::disturb(const endpoint::DisturbanceKind& kind, Duration timeout) {
   if (auto problem = check_leftovers()) return problem;
   for (const auto& [name, client] : clients_) {
-    client->note("the broker is restarted");
-    client->expect_end();
+    client->note(fmt::format("the {} is {}", kind.object, kind.done));
+    if (kind.ends_connections) client->expect_end();
   }
-  const auto restarted = session_.restart_broker(client_id("restart"));
-  if (!restarted) return lost(restarted.error());
+  const auto done = session_.disturb({kind, client_id(std::string(kind.name))});
+  if (!done) return lost(done.error());
+  if (!kind.ends_connections) return std::nullopt;
   for (const auto& [name, client] : clients_) {
     const auto ended = [&, of = client.get()] { return of->disconnected().has_value(); };
     if (client->pump_until(ended, timeout)) continue;
     return Problem{.verdict = Verdict::kInconclusive,
-                   .message = Phrase("the broker was restarted, and the connection of client ")
+                   .message = Phrase(fmt::format("the {} was {}, and the connection of client ",
+                                                 kind.object, kind.done))
                                   .name(name)
                                   .words(" did not end")};
   }

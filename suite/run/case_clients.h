@@ -49,9 +49,10 @@ class CaseClients {
   // Ends its subscription to its notifications.
   [[nodiscard]] MaybeProblem unsubscribe(const std::string& name);
 
-  // Restarts the broker and waits up to `timeout` until each connection has ended; the clients are
-  // connected again when they are wanted.
-  [[nodiscard]] MaybeProblem restart_broker(endpoint::Duration timeout);
+  // Does this to the broker. Where it ends connections, waits up to `timeout` until each has; the
+  // clients are connected again when they are wanted.
+  [[nodiscard]] MaybeProblem disturb(const endpoint::DisturbanceKind& kind,
+                                     endpoint::Duration timeout);
 
   // A message that nobody asked for, if any client received one.
   [[nodiscard]] MaybeProblem check_surprises();

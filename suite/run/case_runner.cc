@@ -58,8 +58,8 @@ class StepRunner {
     return state_.clients.unsubscribe(step.client);
   }
 
-  MaybeProblem operator()(const scenario::RestartStep& /*step*/) {
-    return state_.clients.restart_broker(state_.reply_timeout());
+  MaybeProblem operator()(const scenario::DisturbStep& step) {
+    return state_.clients.disturb(*step.kind, state_.reply_timeout());
   }
 
   MaybeProblem operator()(const scenario::SubscribeStep& step) {

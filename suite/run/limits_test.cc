@@ -289,7 +289,7 @@ scenario::Case restarting(const std::string& steps = kRestartSteps) {
 std::optional<endpoint::Error> fine() { return std::nullopt; }
 
 TEST(RunRestart, ConnectsEachClientAgainAtItsNextStep) {
-  FakeEndpoint endpoint({.behaviour = reference_store(), .on_restart = fine});
+  FakeEndpoint endpoint({.behaviour = reference_store(), .on_disturb = fine});
   EXPECT_EQ(outcome_text(run_on(endpoint, restarting())), "passed");
   std::vector<std::string> connected;
   for (const auto& options : endpoint.connected()) {
@@ -299,15 +299,14 @@ TEST(RunRestart, ConnectsEachClientAgainAtItsNextStep) {
 }
 
 TEST(RunRestart, WantsTheConnectionsToEnd) {
-  FakeEndpoint endpoint(
-      {.behaviour = reference_store(), .on_restart = fine, .survives_restarts = true});
+  FakeEndpoint endpoint({.behaviour = reference_store(), .on_disturb = fine, .survives = true});
   EXPECT_EQ(outcome_text(run_on(endpoint, restarting())),
             "inconclusive 3 R-MUST-1: the broker was restarted, and the connection of client a did "
             "not end");
 }
 
 TEST(RunRestart, SaysNothingOfTheStoreWhenTheHookFails) {
-  FakeEndpoint endpoint({.behaviour = reference_store(), .on_restart = [] {
+  FakeEndpoint endpoint({.behaviour = reference_store(), .on_disturb = [] {
                            return endpoint::Error{ErrorKind::kInternal, "the hook said no"};
                          }});
   EXPECT_EQ(outcome_text(run_on(endpoint, restarting())),
@@ -318,7 +317,7 @@ TEST(RunRestart, SaysNothingOfTheStoreWhenTheHookFails) {
 }
 
 TEST(RunRestart, LosesABrokerThatDoesNotComeBack) {
-  FakeEndpoint endpoint({.behaviour = reference_store(), .on_restart = [] {
+  FakeEndpoint endpoint({.behaviour = reference_store(), .on_disturb = [] {
                            return endpoint::Error{ErrorKind::kUnreachable, "gone"};
                          }});
   EXPECT_EQ(run_on(endpoint, restarting()).verdict, Verdict::kLost);
@@ -327,7 +326,7 @@ TEST(RunRestart, LosesABrokerThatDoesNotComeBack) {
 // A notification that arrived before the restart is as wrong as at any other time.
 TEST(RunRestart, OverlooksNoNotification) {
   FakeEndpoint endpoint(
-      {.behaviour = with_spurious({.verb = codec::Verb::kSet}), .on_restart = fine});
+      {.behaviour = with_spurious({.verb = codec::Verb::kSet}), .on_disturb = fine});
   EXPECT_THAT(outcome_text(run_on(endpoint, restarting(R"(
 - connect: b
 - set: {key: k, value: v}
@@ -360,7 +359,7 @@ Behaviour limited(std::size_t limit, const Behaviour& store = reference_store())
 }
 
 std::string verdict(const Behaviour& behaviour, const std::string& id) {
-  FakeEndpoint endpoint({.behaviour = behaviour, .on_restart = fine, .packet_limit = kLimit});
+  FakeEndpoint endpoint({.behaviour = behaviour, .on_disturb = fine, .packet_limit = kLimit});
   const CaseResult result = run_on(endpoint, built_in(id));
   return std::string(name(result.verdict)) +
          (result.failure.requirement.empty() ? "" : " " + result.failure.requirement);

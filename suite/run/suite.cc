@@ -268,7 +268,7 @@ class SuiteRun {
 
   CaseResult attempt(const scenario::Case& test_case, int number) {
     const std::string caller = attempt_name(test_case, number);
-    auto session = endpoint_.open_session_for(caller, disturbs_others(test_case));
+    auto session = endpoint_.open_session({caller, disturbs_others(test_case)});
     CaseResult result;
     if (session) {
       RunSettings settings = settings_;
@@ -353,9 +353,9 @@ class SuiteRun {
   // Does a broker answer a CONNECT? That something listens proves nothing: the socket of a process
   // that was just killed may still accept.
   Result<void, endpoint::Error> check_alive(Doubt doubt, const std::string& caller) {
-    auto reachable = endpoint_.check_reachable_for(caller, kStillThereTimeout);
+    auto reachable = endpoint_.check_reachable(kStillThereTimeout, caller);
     if (!reachable) return reachable;
-    auto session = endpoint_.open_session_for(caller, false);
+    auto session = endpoint_.open_session({.caller = caller});
     if (!session) return fail(session.error());
     const std::string id =
         fmt::format("fp-{}-alive-{:08x}", settings_.run_id, stable_hash(caller) & 0xffffffffU);

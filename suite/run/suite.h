@@ -54,7 +54,7 @@ struct SuiteOptions {
   std::function<bool(const scenario::Case&, int attempt)> was_attempted{};
 };
 
-// Who opens the session of an attempt: see endpoint::Endpoint::open_session_for().
+// Who opens the session of an attempt: see endpoint::SessionRequest.
 [[nodiscard]] std::string attempt_name(const scenario::Case& test_case, int attempt);
 
 // Takes over what the preflight has found out about the endpoint: its clock and its speed.

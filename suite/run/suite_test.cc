@@ -220,7 +220,7 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
                                       .quota = 5,
                                       .roles = {"restricted"},
                                       .max_packet_size = kMaxPacket,
-                                      .restart = true}});
+                                      .disturbances = {"restart"}}});
   std::vector<scenario::Case> cases;
   cases.push_back(
       case_of({.more = "requires: [transport, quota, restricted-client, packet-limit, restart]",

@@ -41,11 +41,14 @@ class LimitChecker {
     if (odd_ && !declares("odd-packets")) {
       complain("this case sends packets that few clients can send: write requires: [odd-packets]");
     }
-    if (restarts_ && !declares("restart")) {
-      complain("this case restarts the broker: write requires: [transport, restart]");
-    }
-    if (restarts_ && !case_.exclusive) {
-      complain("a restart ends the connections of other cases, too: write exclusive: true");
+    for (const endpoint::DisturbanceKind* kind : disturbances_) {
+      if (!declares(kind->name)) {
+        complain(fmt::format("this case {0}s the {1}: write requires: [transport, {0}]", kind->name,
+                             kind->object));
+      }
+      if (case_.exclusive) continue;
+      complain(fmt::format("a {} {} of other cases, too: write exclusive: true", kind->name,
+                           kind->to_others));
     }
   }
 
@@ -81,7 +84,7 @@ class LimitChecker {
     if (step.value) look_at_other(*step.value);
   }
   void look_at(const SubscribeStep& step) { look_at_other(step.filter); }
-  void look_at(const RestartStep& /*step*/) { restarts_ = true; }
+  void look_at(const DisturbStep& step) { disturbances_.insert(step.kind); }
   template <typename Other>
   void look_at(const Other& /*step*/) {}
 
@@ -135,7 +138,7 @@ class LimitChecker {
   Position position_;
   std::set<std::int64_t> known_;
   bool fills_ = false;
-  bool restarts_ = false;
+  std::set<const endpoint::DisturbanceKind*> disturbances_;
   bool odd_ = false;
 };
 

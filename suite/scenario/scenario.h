@@ -22,6 +22,7 @@
 #include "codec/error_code.h"
 #include "codec/notification.h"
 #include "codec/reply.h"
+#include "endpoint/disturbance.h"
 #include "endpoint/mqtt_extras.h"
 
 namespace fencepost::scenario {
@@ -313,9 +314,9 @@ struct FanOutStep {
   std::string ending{};  // of the value that they are to be told: a wrong expectation of a canary
   friend bool operator==(const FanOutStep&, const FanOutStep&) = default;
 };
-// Restarts the broker. All clients lose their connections; each connects again at its next step.
-struct RestartStep {
-  friend bool operator==(const RestartStep&, const RestartStep&) = default;
+struct DisturbStep {
+  const endpoint::DisturbanceKind* kind = nullptr;  // of the table
+  friend bool operator==(const DisturbStep&, const DisturbStep&) = default;
 };
 
 struct Step {
@@ -323,7 +324,7 @@ struct Step {
   std::string title{};  // the action, as files call it: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
                DisconnectStep, SubscribeStep, UnsubscribeStep, FillQuotaStep, WriteManyStep,
-               FanOutStep, RestartStep>
+               FanOutStep, DisturbStep>
       what;
   std::string note{};  // for readers of the file
   // Wherever it stands.

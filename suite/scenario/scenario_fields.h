@@ -5,6 +5,9 @@
 #include <array>
 #include <string_view>
 
+#include "base/joined.h"
+#include "endpoint/disturbance.h"
+
 namespace fencepost::scenario::fields {
 
 using namespace std::string_view_literals;
@@ -39,16 +42,12 @@ inline constexpr std::array kClient = {"role"sv,
 inline constexpr std::array kWill = {"topic"sv, "payload"sv};
 
 // Steps: one action each, and an expectation when the action is a request.
-inline constexpr std::array kActions = {
-    "set"sv,        "get"sv,        "del"sv,          "vdel"sv,      "keynotify"sv,
-    "send"sv,       "pipeline"sv,   "notification"sv, "silence"sv,   "wait"sv,
-    "connect"sv,    "disconnect"sv, "drop"sv,         "subscribe"sv, "unsubscribe"sv,
-    "fill_quota"sv, "write_many"sv, "fan_out"sv,      "restart"sv};
-inline constexpr std::array kStep = {
-    "set"sv,      "get"sv,          "del"sv,         "vdel"sv,       "keynotify"sv,  "send"sv,
-    "pipeline"sv, "notification"sv, "silence"sv,     "wait"sv,       "connect"sv,    "disconnect"sv,
-    "drop"sv,     "subscribe"sv,    "unsubscribe"sv, "fill_quota"sv, "write_many"sv, "fan_out"sv,
-    "restart"sv,  "expect"sv,       "note"sv};
+inline constexpr auto kActions = joined(
+    std::array{"set"sv, "get"sv, "del"sv, "vdel"sv, "keynotify"sv, "send"sv, "pipeline"sv,
+               "notification"sv, "silence"sv, "wait"sv, "connect"sv, "disconnect"sv, "drop"sv,
+               "subscribe"sv, "unsubscribe"sv, "fill_quota"sv, "write_many"sv, "fan_out"sv},
+    endpoint::kDisturbanceNames);
+inline constexpr auto kStep = joined(kActions, std::array{"expect"sv, "note"sv});
 
 // A request: what is sent (the first six; which of them depends on the verb), then how.
 inline constexpr std::array kRequest = {"key"sv,
@@ -102,8 +101,8 @@ inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "reads"
 inline constexpr std::array kFanOut = {"client"sv, "key"sv, "observers"sv, "cites"sv};
 
 // Names in `requires`.
-inline constexpr std::array kCapabilities = {
-    "transport"sv, "quota"sv,       "restricted-client"sv, "packet-limit"sv,
-    "restart"sv,   "exact-clock"sv, "many-keys"sv,         "odd-packets"sv};
+inline constexpr auto kCapabilities = joined(
+    std::array{"transport"sv, "quota"sv, "restricted-client"sv, "packet-limit"sv},
+    endpoint::kDisturbanceNames, std::array{"exact-clock"sv, "many-keys"sv, "odd-packets"sv});
 
 }  // namespace fencepost::scenario::fields

@@ -224,7 +224,7 @@ struct ShowStep {
     return step.client + " " + step.key + " to " + std::to_string(step.observers) +
            (step.cites.empty() ? "" : ", cites " + step.cites);
   }
-  std::string operator()(const RestartStep& /*step*/) const { return "broker"; }
+  std::string operator()(const DisturbStep& step) const { return std::string(step.kind->object); }
 };
 
 inline std::string show(const Step& step) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "suite/scenario/bytes_loader.h"
 #include "suite/scenario/clients_loader.h"
 #include "suite/scenario/expectation_loader.h"
@@ -104,7 +106,9 @@ class StepLoader {
     if (action == "fill_quota") return load_fill_quota(body, step);
     if (action == "write_many") return load_write_many(body, step);
     if (action == "fan_out") return load_fan_out(body, step);
-    if (action == "restart") return load_restart(body, step);
+    if (const auto* kind = endpoint::disturbance_named(action)) {
+      return load_disturbance(*kind, body, step);
+    }
     const std::string client = load_client_name(reader_, body, case_);
     if (action == "connect") {
       step.what = ConnectStep{client};
@@ -310,13 +314,14 @@ class StepLoader {
     return true;
   }
 
-  bool load_restart(YamlNode body, Step& step) {
-    const auto word = reader_.text(body, "restart");
-    if (word && *word != "broker") {
-      reader_.complain(body, "restart: broker is all that can be restarted, not \"" + *word + "\"");
+  bool load_disturbance(const endpoint::DisturbanceKind& kind, YamlNode body, Step& step) {
+    const auto word = reader_.text(body, kind.name);
+    if (word && *word != kind.object) {
+      reader_.complain(body, fmt::format("{}: {} is all that can be {}, not \"{}\"", kind.name,
+                                         kind.object, kind.done, *word));
     }
-    step.what = RestartStep{};
-    return word == "broker";
+    step.what = DisturbStep{&kind};
+    return word == kind.object;
   }
 
   YamlReader& reader_;

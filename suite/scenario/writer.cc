@@ -274,8 +274,8 @@ class StepWriter {
     add_citation(members, fan_out.cites);
     action(step.title, members.text());
   }
-  void write_action(const Step& step, const RestartStep& /*restart*/) {
-    action(step.title, "broker");
+  void write_action(const Step& step, const DisturbStep& disturb) {
+    action(step.title, std::string(disturb.kind->object));
   }
 
   const Case& case_;

@@ -505,10 +505,10 @@ class CaseMaker {
     if (action == "fan_out") {
       return FanOutStep{some_client(), some_text(), up_to<std::size_t>(199) + 1, some_citation()};
     }
-    if (action == "restart") {
+    if (const auto* kind = endpoint::disturbance_named(action)) {
       case_.exclusive = true;
-      add_capability("restart");
-      return RestartStep{};
+      add_capability(std::string(kind->name));
+      return DisturbStep{kind};
     }
     return some_request(action);
   }

@@ -254,19 +254,26 @@ class DescriptorLoader {
   }
 
   void load_hooks(scenario::YamlNode node) {
-    if (!reader_.check_map(node, "hooks", fields::kHooks, {"restart"})) return;
-    const scenario::YamlNode command = node.member("restart");
-    Hook hook{.command = reader_.text(command, "restart").value_or(""), .directory = directory_};
-    if (hook.command.empty()) reader_.complain(command, "restart must be a command");
+    if (!reader_.check_map(node, "hooks", fields::kHooks)) return;
+    Hook hook{.directory = directory_};
     if (const auto timeout = node.member("timeout"); timeout.is_defined()) {
       hook.timeout = reader_.duration(timeout, "timeout").value_or(hook.timeout);
     }
     if (const auto names = node.member("environment"); names.is_defined()) {
       hook.environment = reader_.texts(names, "environment");
     }
-    out_.mqtt.capabilities.restart = true;
-    out_.mqtt.restart_timeout = hook.timeout;
-    out_.restart = std::move(hook);
+    out_.mqtt.hook_timeout = hook.timeout;
+    for (const std::string_view name : endpoint::kDisturbanceNames) {
+      const scenario::YamlNode command = node.member(name);
+      if (!command.is_defined()) continue;
+      hook.command = reader_.text(command, name).value_or("");
+      if (hook.command.empty()) reader_.complain(command, std::string(name) + " must be a command");
+      out_.hooks.emplace(name, hook);
+    }
+    if (out_.hooks.empty()) {
+      reader_.complain(node, fmt::format("hooks needs the key \"{}\"",
+                                         fmt::join(endpoint::kDisturbanceNames, "\" or \"")));
+    }
   }
 
   scenario::YamlReader reader_;

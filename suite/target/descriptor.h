@@ -3,6 +3,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -31,7 +32,7 @@ struct Descriptor {
   // registrations; see run::RunSettings, which has the defaults.
   std::optional<std::chrono::milliseconds> expiry_tolerance{};
   std::optional<std::chrono::milliseconds> disconnect_settling{};
-  std::optional<Hook> restart{};  // restarts its broker
+  std::map<std::string, Hook, std::less<>> hooks{};  // by what they do: a DisturbanceKind::name
   // The environment variables that passwords came from, by role.
   std::map<std::string, std::string> password_variables{};
 };

@@ -5,6 +5,9 @@
 #include <array>
 #include <string_view>
 
+#include "base/joined.h"
+#include "endpoint/disturbance.h"
+
 namespace fencepost::target::descriptor_fields {
 
 using namespace std::string_view_literals;
@@ -26,6 +29,7 @@ inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
 inline constexpr std::array kRole = {"user"sv,        "password"sv, "password_env"sv,
                                      "certificate"sv, "key"sv,      "client_id"sv};
 inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv};
-inline constexpr std::array kHooks = {"restart"sv, "timeout"sv, "environment"sv};
+inline constexpr auto kHooks =
+    joined(endpoint::kDisturbanceNames, std::array{"timeout"sv, "environment"sv});
 
 }  // namespace fencepost::target::descriptor_fields

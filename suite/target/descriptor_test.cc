@@ -12,6 +12,7 @@
 #include <thread>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -92,13 +93,13 @@ note: For readers.
   EXPECT_EQ(all.mqtt.capabilities.key_prefix, "team-a/fencepost");
   EXPECT_EQ(all.mqtt.capabilities.quota, 1000U);
   EXPECT_EQ(all.mqtt.capabilities.max_packet_size, 5000U);
-  EXPECT_TRUE(all.mqtt.capabilities.restart);
   EXPECT_EQ(all.clock_tolerance, 250ms);
-  ASSERT_TRUE(all.restart);
-  EXPECT_EQ(all.restart->command, "./restart --now");
-  EXPECT_EQ(all.restart->directory, folder.path());
-  EXPECT_EQ(all.restart->timeout, 90s);
-  EXPECT_EQ(all.mqtt.restart_timeout, 90s);
+  ASSERT_EQ(all.hooks.size(), 1U);
+  const Hook& hook = all.hooks.at("restart");
+  EXPECT_EQ(hook.command, "./restart --now");
+  EXPECT_EQ(hook.directory, folder.path());
+  EXPECT_EQ(hook.timeout, 90s);
+  EXPECT_EQ(all.mqtt.hook_timeout, 90s);
 }
 
 TEST(Descriptor, NeedsNoMoreThanAUrl) {
@@ -108,12 +109,11 @@ TEST(Descriptor, NeedsNoMoreThanAUrl) {
   EXPECT_TRUE(least.mqtt.credentials.user.empty());
   EXPECT_FALSE(least.mqtt.capabilities.quota);
   EXPECT_FALSE(least.mqtt.capabilities.max_packet_size);
-  EXPECT_FALSE(least.mqtt.capabilities.restart);
   EXPECT_EQ(least.mqtt.capabilities.key_prefix, "fencepost");
   EXPECT_EQ(least.mqtt.timeout, endpoint::MqttOptions{}.timeout);
   EXPECT_FALSE(least.profile);
   EXPECT_FALSE(least.clock_tolerance);
-  EXPECT_FALSE(least.restart);
+  EXPECT_TRUE(least.hooks.empty());
 }
 
 TEST(Descriptor, TakesAbsolutePathsAsTheyAre) {
@@ -223,7 +223,8 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
       {"hooks: {restart: \"\"}", "d.yaml:2:18: restart must be a command"},
       {"hooks: {restart: x, timeout: 2h}", "d.yaml:2:30: timeout must be at most 1h"},
       {"hooks: {stop: x, restart: x}",
-       "d.yaml:2:9: hooks has no such key; it may have: restart, timeout"},
+       "d.yaml:2:9: hooks has no such key; it may have: " +
+           fmt::format("{}, timeout", fmt::join(endpoint::kDisturbanceNames, ", "))},
   };
   for (const BadDescriptor& row : kTable) {
     EXPECT_THAT(complaints("url: mqtt://h\n" + row.content), HasSubstr(row.complaint));

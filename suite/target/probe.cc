@@ -184,7 +184,9 @@ run::PreflightError lost(const endpoint::Error& error) {
 std::vector<const scenario::Case*> probe_cases(const scenario::Library& library, bool with_quota) {
   std::vector<const scenario::Case*> out;
   for (const scenario::Case& test_case : library.cases) {
-    if (needs(test_case, "restart") || (needs(test_case, "quota") && !with_quota)) continue;
+    const bool disturbs = std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
+                                      endpoint::disturbance_named);
+    if (disturbs || (needs(test_case, "quota") && !with_quota)) continue;
     if (cites_open_point(test_case, library.catalogue) || !test_case.divergences.empty() ||
         needs(test_case, "restricted-client")) {
       out.push_back(&test_case);
@@ -212,7 +214,7 @@ Result<Findings, run::PreflightError> probe_endpoint(endpoint::Endpoint& endpoin
     if (!out.roles.back().problem.empty()) std::erase(out.offered.roles, role);
   }
   if (settings.quota_up_to > 0) {
-    auto limited = endpoint.open_isolated_session();
+    auto limited = endpoint.open_session({.isolated = true});
     if (!limited) return fail(lost(limited.error()));
     out.quota = QuotaMeter(**limited, with_clock).measure(stop);
     out.offered.quota.reset();

@@ -53,7 +53,7 @@ struct Findings {
                                                                    const std::atomic<bool>& stop);
 
 // The cases that a probe runs: those that cite an open point, depend on the dialect, or check the
-// rights of a restricted client. None that restarts the broker, and those that fill the quota only
+// rights of a restricted client. None that disturbs the broker, and those that fill the quota only
 // when asked to.
 [[nodiscard]] std::vector<const scenario::Case*> probe_cases(const scenario::Library& library,
                                                              bool with_quota);

@@ -292,20 +292,26 @@ class DescriptorWriter {
   void write_hooks() {
     if (ours_) return;
     out_ += "\n";
-    if (!given_.restart) {
-      out_ += comment(
-          "To fill in, for cases that restart the broker:\n"
-          "hooks: {restart: COMMAND, timeout: 60s}");
+    if (given_.hooks.empty()) {
+      for (const endpoint::DisturbanceKind& kind : endpoint::kDisturbances) {
+        out_ += comment(fmt::format(
+            "To fill in, for cases that {0} the {1}:\nhooks: {{{0}: COMMAND, timeout: 60s}}",
+            kind.name, kind.object));
+      }
       return;
     }
-    out_ += "hooks:\n  restart: " + text::yaml_scalar(given_.restart->command) + "\n";
-    if (!given_.restart->environment.empty()) {
+    out_ += "hooks:\n";
+    for (const auto& [name, hook] : given_.hooks) {
+      out_ += "  " + name + ": " + text::yaml_scalar(hook.command) + "\n";
+    }
+    const Hook& any = given_.hooks.begin()->second;  // the rest is of all of them
+    if (!any.environment.empty()) {
       out_ += "  environment:\n";
-      for (const std::string& name : given_.restart->environment) {
+      for (const std::string& name : any.environment) {
         out_ += "    - " + text::yaml_scalar(name) + "\n";
       }
     }
-    out_ += "  " + duration("timeout", given_.restart->timeout);
+    out_ += "  " + duration("timeout", any.timeout);
   }
 
   void write_open_points() {
@@ -362,7 +368,7 @@ std::string to_summary(const Findings& findings, const ProbeContext& context, bo
   add("cases run", fmt::format("{} of {} passed{}", all.passed, all.run,
                                all.first_failure.empty() ? "" : "; not " + all.first_failure));
   for (const run::Capability& capability : run::all_capabilities()) {
-    if (capability.offered(findings.offered)) continue;
+    if (capability.is_offered(findings.offered)) continue;
     add("missing", fmt::format("{}: {}", capability.name, capability.provide));
   }
   const auto points = open_points(context.catalogue);

@@ -335,9 +335,9 @@ TEST(ProbeDescriptor, IsOneThatLoadsAndSaysTheSame) {
   EXPECT_EQ(after.mqtt.capabilities.key_prefix, "a/b");
   EXPECT_EQ(after.mqtt.capabilities.quota, 7U);
   EXPECT_EQ(after.mqtt.capabilities.max_packet_size, 5'000U);
-  ASSERT_TRUE(after.restart);
-  EXPECT_EQ(after.restart->command, before.restart->command);
-  EXPECT_EQ(after.restart->timeout, 5s);
+  ASSERT_EQ(after.hooks.size(), 1U);
+  EXPECT_EQ(after.hooks.at("restart").command, before.hooks.at("restart").command);
+  EXPECT_EQ(after.hooks.at("restart").timeout, 5s);
 }
 
 TEST(ProbeDescriptor, TakesTheUserOutOfTheUrl) {

@@ -57,14 +57,13 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
     return capabilities_;
   }
-  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session() override {
-    return main_->open_session();
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session(
+      const endpoint::SessionRequest& request) override {
+    return (request.isolated ? small_ : main_)->open_session(request);
   }
   [[nodiscard]] bool sessions_share_clients() const override { return true; }
-  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_isolated_session() override {
-    return small_->open_session();
-  }
-  Result<void, endpoint::Error> check_reachable(endpoint::Duration timeout) override {
+  Result<void, endpoint::Error> check_reachable(endpoint::Duration timeout,
+                                                const std::string& /*caller*/) override {
     auto reached = main_->check_reachable(timeout);
     return reached ? small_->check_reachable(timeout) : reached;
   }
@@ -82,12 +81,11 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
     out.capabilities.has_isolated_broker = true;
     out.capabilities.roles = {kRestrictedRole};
     out.capabilities.key_prefix = descriptor.mqtt.capabilities.key_prefix;
-    out.capabilities.restart = true;
-    out.restart = [&broker]() -> Result<void, endpoint::Error> {
+    out.hooks.emplace(endpoint::kRestart.name, [&broker]() -> Result<void, endpoint::Error> {
       const auto done = broker.restart();
       if (done) return {};
       return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error().text});
-    };
+    });
     return out;
   }
 
@@ -140,9 +138,9 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
     options.credentials.user = url.user;
     options.credentials.password = url.password;
   }
-  if (descriptor.restart) {
-    options.restart = [hook = *descriptor.restart,
-                       secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
+  for (const auto& [name, hook] : descriptor.hooks) {
+    options.hooks[name] = [hook = hook,
+                           secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
       const auto done = run_hook(hook);
       if (done) return {};
       // What it writes may name the passwords that it needs. (The command itself, in which the

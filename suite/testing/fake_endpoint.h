@@ -70,9 +70,9 @@ struct Script {
   std::function<std::optional<endpoint::Error>()> on_open{};
   std::function<std::optional<endpoint::Error>(const endpoint::ClientOptions&)> on_connect{};
   std::function<std::optional<endpoint::Error>(const std::string& filter)> on_subscribe{};
-  // Has the broker restarted? All connections end when it has, unless `survives_restarts`.
-  std::function<std::optional<endpoint::Error>()> on_restart{};
-  bool survives_restarts = false;
+  // Was the broker disturbed? All connections end when it was, unless `survives`.
+  std::function<std::optional<endpoint::Error>()> on_disturb{};
+  bool survives = false;
   std::optional<std::uint32_t> packet_limit{};  // of every connection; nothing checks it
   endpoint::Capabilities capabilities{};
 };
@@ -124,7 +124,7 @@ class FakeSession final : public endpoint::Session, public endpoint::Clock {
   }
   [[nodiscard]] Duration now() const override { return now_; }
   void wait_until(Duration time) override { now_ = std::max(now_, time); }
-  Result<void, endpoint::Error> restart_broker(const std::string& client_id) override;
+  Result<void, endpoint::Error> disturb(const endpoint::Disturbance& disturbance) override;
 
  private:
   friend class FakeClient;
@@ -238,10 +238,11 @@ inline void FakeSession::publish(const std::string& client_id, const Message& me
   }
 }
 
-inline Result<void, endpoint::Error> FakeSession::restart_broker(const std::string& client_id) {
-  if (!script_->on_restart) return Session::restart_broker(client_id);
-  if (auto error = script_->on_restart()) return fail(*error);
-  if (script_->survives_restarts) return {};
+inline Result<void, endpoint::Error> FakeSession::disturb(
+    const endpoint::Disturbance& disturbance) {
+  if (!script_->on_disturb) return Session::disturb(disturbance);
+  if (auto error = script_->on_disturb()) return fail(*error);
+  if (script_->survives) return {};
   for (const auto& [id, client] : clients_) client->push(endpoint::Disconnected{}, now_);
   return {};
 }
@@ -255,13 +256,15 @@ class FakeEndpoint final : public endpoint::Endpoint {
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
     return script_->capabilities;
   }
-  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session() override {
+  Result<std::unique_ptr<endpoint::Session>, endpoint::Error> open_session(
+      const endpoint::SessionRequest& /*request*/ = {}) override {
     if (script_->on_open) {
       if (auto error = script_->on_open()) return fail(*error);
     }
     return std::make_unique<FakeSession>(script_, log_);
   }
-  Result<void, endpoint::Error> check_reachable(Duration /*timeout*/) override {
+  Result<void, endpoint::Error> check_reachable(Duration /*timeout*/,
+                                                const std::string& /*caller*/ = {}) override {
     if (script_->on_reach) {
       if (auto error = script_->on_reach()) return fail(*error);
     }

@@ -98,11 +98,15 @@ class BrokerEndpoint final : public endpoint::Endpoint {
   explicit BrokerEndpoint(Broker& broker) : broker_(broker) {}
   [[nodiscard]] const std::string& url() const override { return url_; }
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override { return offers_; }
-  Result<std::unique_ptr<endpoint::Session>, Error> open_session() override {
+  Result<std::unique_ptr<endpoint::Session>, Error> open_session(
+      const endpoint::SessionRequest& /*request*/) override {
     if (broker_.opens) return fail(*broker_.opens);
     return std::make_unique<BrokerSession>(broker_);
   }
-  Result<void, Error> check_reachable(Duration /*timeout*/) override { return {}; }
+  Result<void, Error> check_reachable(Duration /*timeout*/,
+                                      const std::string& /*caller*/) override {
+    return {};
+  }
 
  private:
   Broker& broker_;

@@ -288,7 +288,7 @@ class Explorer {
     const run::SlotGuard slot(slots_, run::Admission::kInTurn);
     const std::size_t number = ++runs_;
     const std::string name = run_name(options_.run_id, number);
-    auto session = endpoint_.open_session_for(name, false);
+    auto session = endpoint_.open_session({.caller = name});
     if (!session) {
       lose(session.error());
       return std::nullopt;

@@ -1,0 +1,52 @@
+// What can be done to the world of a store, besides asking it: one table, for the language of
+// scenarios, for what cases may require, for descriptors, and for evidence. A new kind is a row
+// here, a property of the two JSON Schemas, a line of scenarios/FORMAT.md, and what does it: the
+// hook of a descriptor, and for embedded brokers suite/target/target.cc. See
+// Session::disturb().
+#pragma once
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "base/joined.h"
+
+namespace fencepost::endpoint {
+
+struct DisturbanceKind {
+  // Of the step, of the capability that its case needs, and of the hook of a descriptor that does
+  // it. A case "<name>s" the object.
+  std::string_view name;
+  std::string_view object;     // what is written behind the name in a step
+  std::string_view done;       // the object "is <done>"
+  std::string_view to_others;  // why its case runs alone: "a <name> <to_others> of other cases"
+  std::string_view meaning;    // of the capability
+  std::string_view provide;    // what to do when that is missing
+  bool ends_connections;       // all of them: each client connects again at its next step
+};
+
+inline constexpr std::array kDisturbances = {
+    DisturbanceKind{
+        "restart", "broker", "restarted", "ends the connections", "its broker can be restarted",
+        "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
+        true},
+};
+inline constexpr const DisturbanceKind& kRestart = kDisturbances[0];
+
+inline constexpr auto kDisturbanceNames =
+    made_of(kDisturbances, [](const DisturbanceKind& kind) { return kind.name; });
+
+// Null when there is none.
+[[nodiscard]] constexpr const DisturbanceKind* disturbance_named(std::string_view name) {
+  for (const DisturbanceKind& kind : kDisturbances) {
+    if (kind.name == name) return &kind;
+  }
+  return nullptr;
+}
+
+struct Disturbance {
+  const DisturbanceKind& kind;
+  std::string client_id;  // of who finds out whether the broker is there again
+};
+
+}  // namespace fencepost::endpoint
