@@ -112,6 +112,7 @@ GIVEN = {
         "std::vector<history::Event> events; std::vector<history::KeyVerdict> verdicts; scenario::Catalogue catalogue;",
     "concurrency/history/checker.h": "std::vector<Operation> operations;",
     "concurrency/history/history_file.h": "Operation operation;",
+    "concurrency/history/kept_operations.h": "Operation operation; Index number = 0;",
     "hlc/hlc.h": "std::int64_t wall_ms;",
     "reference_store/delay_queue.h": "Delivery delivery; std::chrono::microseconds now; std::vector<Delivery> out;",
     "reference_store/faults/fault.h": "std::uint64_t seed;",

@@ -123,7 +123,7 @@ void Checker::add(const Operation& operation) {
   if (operation.returned != kNever) heard(operation.client, operation.returned);
   Key& key = key_of(operation.key);
   if (keeps_operations_ && key.settled.answer != Answer::kViolation) {
-    key.kept.emplace(number, operation);
+    key.kept.add(operation, number);
   }
   if (operation.action == Action::kObserve || operation.action == Action::kStop) {
     key.observation.registrations.push_back({.client = operation.client,
@@ -229,7 +229,7 @@ void Checker::settle(Key& key, std::int64_t before) {
   if (keeps_operations_) {
     std::set<Index> left;
     for (const Entry& entry : rest.entries()) left.insert(entry.number);
-    std::erase_if(key.kept, [&](const auto& each) { return !left.contains(each.first); });
+    key.kept.keep([&](Index number) { return left.contains(number); });
   }
   key.forgotten += entries.size() - rest.entries().size();
   key.settle_from = 2 * rest.entries().size();
@@ -258,8 +258,7 @@ Verdict Checker::verdict_of(Key& key) const {
   }
   if (out.answer != Answer::kViolation) return out;
   for (const Index number : out.operations) {
-    const auto found = key.kept.find(number);
-    if (found != key.kept.end()) out.shown.push_back(found->second);
+    if (auto found = key.kept.find(number)) out.shown.push_back(*std::move(found));
   }
   if (!restarted_) return out;
   return {.answer = Answer::kUnknown,
@@ -282,6 +281,7 @@ std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {
       out.push_back({.key = at->first,
                      .operations = key.forgotten + key.history.entries().size(),
                      .verdict = verdict_of(key)});
+      for (Operation& each : out.back().verdict.shown) each.key = at->first;
     }
     found = selection.until_violation && out.back().verdict.answer == Answer::kViolation;
     at = keys_.erase(at);

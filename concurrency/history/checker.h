@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "concurrency/history/history.h"
+#include "concurrency/history/kept_operations.h"
 #include "concurrency/history/key_history.h"
 #include "concurrency/history/notifications.h"
 #include "concurrency/history/search.h"
@@ -82,8 +83,8 @@ struct KeySelection {
 
 class Checker {
  public:
-  // `keeps_operations`: those that are not decided yet, for Verdict::shown, which doubles the
-  // memory.
+  // `keeps_operations`: those that are not decided yet, for Verdict::shown, which takes
+  // more memory.
   explicit Checker(CheckLimits limits = {}, bool keeps_operations = false)
       : limits_(limits), keeps_operations_(keeps_operations) {}
 
@@ -138,7 +139,7 @@ class Checker {
     Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
     std::size_t forgotten = 0;               // operations
     std::size_t settle_from = 0;             // not before there are so many
-    std::map<Index, Operation> kept{};       // by number
+    KeptOperations kept{};
   };
   Key& key_of(const std::string& name);
   void heard(std::uint32_t client, Time at);
