@@ -37,6 +37,9 @@ inline constexpr std::array kVerbFacts = {
     VerbFacts{Verb::kKeynotify, "KEYNOTIFY", 2, 3, false, false, false},
 };
 
+// Of a value outside the enum: nobody's verb may change what it likes, and takes no arguments.
+inline constexpr VerbFacts kNoVerb{Verb{}, "unknown", 1, 1, false, true, false};
+
 inline constexpr auto kVerbs = [] {
   std::array<Verb, kVerbFacts.size()> out{};
   for (std::size_t i = 0; i < out.size(); ++i) out.at(i) = kVerbFacts.at(i).verb;
@@ -44,7 +47,8 @@ inline constexpr auto kVerbs = [] {
 }();
 
 [[nodiscard]] constexpr const VerbFacts& facts_of(Verb verb) {
-  return kVerbFacts.at(static_cast<std::size_t>(verb));
+  const auto at = static_cast<std::size_t>(verb);
+  return at < kVerbFacts.size() ? kVerbFacts.at(at) : kNoVerb;
 }
 [[nodiscard]] constexpr std::string_view name(Verb verb) { return facts_of(verb).name; }
 [[nodiscard]] constexpr bool has_value(Verb verb) { return facts_of(verb).has_value; }
