@@ -25,12 +25,15 @@ std::optional<std::chrono::milliseconds> parse_expiry(std::string_view text,
                                                       const Dialect& dialect) {
   const std::size_t point = text.find('.');
   if (point != std::string_view::npos) {
+    // Digits on both sides: clients print neither `1.` nor `.5`. Req: SET-PX-OPEN-4
     if (!dialect.fractional_expiry || !all_digits(text.substr(point + 1))) return std::nullopt;
     text = text.substr(0, point);
   }
   if (!all_digits(text)) return std::nullopt;
   std::int64_t milliseconds = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), milliseconds);
+  // Beyond 64 bits it is an integer overflow, and so an invalid payload (RESP-INVALID-3); the bound
+  // below that is our own. Req: SET-PX-OPEN-5
   if (code != std::errc{} || milliseconds > kMaxExpiry.count()) return std::nullopt;
   return std::chrono::milliseconds{milliseconds};
 }
@@ -59,6 +62,7 @@ bool parse_options(const CommandFrame& frame, const Dialect& dialect, Command& c
   if (has_value(command.verb)) command.value = frame.arguments[2];
   if (command.verb == Verb::kSet) return parse_set_options(frame, dialect, command);
   if (command.verb != Verb::kKeynotify) return true;
+  // STOP is the only option in any list, though the text of an example has GET. Req: NTF-GET-OPEN-1
   command.stop = frame.count == 3;
   return !command.stop || frame.arguments[2] == kStop;
 }
@@ -69,6 +73,8 @@ std::optional<ErrorCode> parse_into(Command& command, std::string_view payload,
   if (!frame) return ErrorCode::kSyntax;
   const std::optional<Verb> verb = verb_named(frame->arguments[0]);
   if (!verb) return ErrorCode::kUnknownCommand;
+  // Before the options: `PX 1 PX 2` makes one argument too many, whatever it would mean
+  // (SET-OPTION-OPEN-1).
   const VerbFacts& allowed = facts_of(*verb);
   if (frame->count < allowed.least || frame->count > allowed.most) {
     return ErrorCode::kWrongArgumentCount;
@@ -104,6 +110,8 @@ std::string encode(const Command& command) {
       command.expires_after ? std::to_string(command.expires_after->count()) : std::string();
   std::vector<std::string_view> arguments = {name(command.verb), command.key};
   if (has_value(command.verb)) arguments.push_back(command.value);
+  // The condition goes before PX, as all clients send it: the other order is open
+  // (SET-OPTION-OPEN-3).
   if (command.condition == Condition::kIfAbsent) arguments.push_back(kNx);
   if (command.condition == Condition::kIfAbsentOrEqual) arguments.push_back(kNex);
   if (command.expires_after) {

@@ -13,8 +13,11 @@ constexpr Dialect kDocumented = {
     .lower_token_text =
         "the request fencing token is a lower version that the fencing token protecting the "
         "resource",
+    // Its section on KEYNOTIFY prints a colon, and no other one. Req: NTF-ERROR-1
     .keynotify_error_prefix = "-ERR: ",
+    // It says that PX is in milliseconds, and nothing of parts of one. Req: SET-PX-OPEN-4
     .fractional_expiry = false,
+    // As in its examples, `1696374425000:1:StateStore`; readers have to take both (HLC-PARSE-2).
     .padded_versions = false,
 };
 
@@ -23,14 +26,18 @@ constexpr Dialect kDocumented = {
 constexpr Dialect kDeployed = {
     .id = DialectId::kDeployed,
     .name = "deployed",
+    // With the type of an integer. The clients take `-1` for an error, or for no reply.
     .set_not_applied = ":-1\r\n",
     .vdel_mismatch = ":-1\r\n",
+    // Two of the three take no other word for a deletion.
     .delete_operation = "DELETE",
     .lower_token_text =
         "the request fencing token is a lower version than the fencing token protecting the "
         "resource",
+    // The only form that all three decode.
     .keynotify_error_prefix = "-ERR ",
     .fractional_expiry = true,  // the .NET client can send `PX 1500.5` (SET-PX-OPEN-4)
+    // As the clients print their own. How the service does is open. Req: VER-OPEN-3
     .padded_versions = true,
 };
 
@@ -95,6 +102,8 @@ std::vector<DialectId> dialects_of(Profile profile) {
       return {DialectId::kDocumented};
     case Profile::kDeployed:
       return {DialectId::kDeployed};
+    // Which one an endpoint speaks is known only when it has answered: either form passes, and a
+    // mix of both is found over the whole run (docs/decisions/0005-judging-dialects.md).
     case Profile::kAuto:
       break;
   }

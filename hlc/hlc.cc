@@ -16,6 +16,7 @@ constexpr std::size_t kCounterDigits = 5;
 
 // Decimal digits only, at most kMaxDigits of them.
 Result<std::uint64_t, ParseErrorCode> parse_number(std::string_view digits, ParseErrorCode bad) {
+  // As many as the greatest number has. Without a bound there could be zeros without end.
   if (digits.size() > kMaxDigits) return fail(ParseErrorCode::kTooManyDigits);
   const bool decimal =
       std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });

@@ -25,6 +25,8 @@ struct Row {
 
 // The first row that fits counts: what is said of the fewest requests stands first.
 constexpr std::array kTable = {
+    // Only its condition makes a SET answer minus one (SET-NOT-APPLIED-1), so these stand before
+    // the token and the expiry of the key.
     Row{Verb::kSet, Shape::kNotApplied, Options::kNx, Before::kAny, "SET-NX-2"},
     Row{Verb::kSet, Shape::kNotApplied, Options::kAny, Before::kAny, "SET-NEX-3"},
     // A store that refuses it has compared tokens wrongly, whatever the condition.
@@ -37,6 +39,7 @@ constexpr std::array kTable = {
     Row{Verb::kSet, Shape::kAny, Options::kNex, Before::kExists, "SET-NEX-2"},
     Row{Verb::kSet, Shape::kAny, Options::kNex, Before::kAny, "SET-NEX-1"},
     Row{Verb::kSet, Shape::kAny, Options::kNx, Before::kAny, "SET-NX-1"},
+    // Of a key that has a token FT-ACCEPT-1 has spoken above: here it is the first one.
     Row{Verb::kSet, Shape::kAny, Options::kToken, Before::kAny, "FT-STORE-1"},
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kExists, "SET-WRITE-2"},
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kAny, "SET-OK-1"},
@@ -54,6 +57,7 @@ constexpr std::array kTable = {
     Row{Verb::kDel, Shape::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-2"},
     Row{Verb::kDel, Shape::kAny, Options::kAny, Before::kAny, "DEL-OK-1"},
 
+    // That the answer is no fencing error has a rule of its own.
     Row{Verb::kVdel, Shape::kNotApplied, Options::kAny, Before::kFenced, "FT-ACCEPT-4"},
     Row{Verb::kVdel, Shape::kNotApplied, Options::kAny, Before::kAny, "VDEL-MISMATCH-1"},
     Row{Verb::kVdel, Shape::kNothing, Options::kAny, Before::kExpired, "SET-PX-4"},
@@ -63,6 +67,8 @@ constexpr std::array kTable = {
 
     Row{Verb::kKeynotify, Shape::kOk, Options::kStop, Before::kAny, "NTF-STOP-1"},
     Row{Verb::kKeynotify, Shape::kAny, Options::kStop, Before::kAny, "NTF-STOP-3"},
+    // A KEYNOTIFY that succeeds has one spelling. That it is not refused for a missing key is told
+    // apart, as only the deployed service shows it.
     Row{Verb::kKeynotify, Shape::kAny, Options::kAny, Before::kExists, "NTF-RESPONSE-2"},
     Row{Verb::kKeynotify, Shape::kAny, Options::kAny, Before::kAny, "NTF-ABSENT-1"},
 };
@@ -92,6 +98,7 @@ bool was(Before before, const KeyFacts& key) {
     case Before::kExpired:
       return key.expired;
     case Before::kFenced:
+      // Whether the token of a key that has expired still counts is open. Req: FT-OPEN-5
       return key.exists && key.fenced;
     case Before::kExpires:
       return key.exists && key.expires;
@@ -122,6 +129,7 @@ bool is(Shape expected, const ReplyFacts& reply) {
 std::string_view requirement_of(const RequestFacts& request, const KeyFacts& before,
                                 const ReplyFacts& reply) {
   if (reply.kind == ReplyKind::kError) {
+    // Of an error without a listed text the article says no more than that it begins with `-ERR`.
     return reply.error ? requirement_of(*reply.error, request) : "RESP-INVALID-2";
   }
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& each) {
@@ -133,6 +141,7 @@ std::string_view requirement_of(const RequestFacts& request, const KeyFacts& bef
 }
 
 std::string_view requirement_of(ErrorCode error, const RequestFacts& request) {
+  // The others never need a token. Req: FT-GET-1, FT-KEYNOTIFY-1
   const auto by_verb = [&](std::string_view set, std::string_view del, std::string_view vdel) {
     if (request.verb == Verb::kSet) return set;
     return request.verb == Verb::kDel ? del : vdel;
@@ -170,6 +179,8 @@ std::string_view requirement_of(ErrorCode error, const RequestFacts& request) {
 }
 
 std::string_view requirement_of(codec::Divergence divergence) {
+  // Each is the rule that has the bytes, not the one about when they are sent (FT-LOWER-1, say):
+  // where only the form is wrong, the store has decided right.
   switch (divergence) {
     case codec::Divergence::kSetNotApplied:
       return "SET-NOT-APPLIED-1";

@@ -204,6 +204,8 @@ std::string_view of_forbidden_reply(const OfResponse& seen) {
 
 constexpr std::array<ResponseReading, 6> kCharged = {
     of_other_form, of_unknown_verb, of_difference, of_step, of_earlier_outcome, of_forbidden_reply};
+// What such a difference breaks whatever the case is about: of_step() is not asked, and a response
+// that does not come may name a rule by itself.
 constexpr std::array<ResponseReading, 9> kDirect = {
     of_version_itself, of_other_form, of_unknown_verb,   of_difference, of_missing_key,
     of_promise,        of_refusal,    of_expected_reply, of_no_reply};

@@ -7,6 +7,7 @@ namespace fencepost::judge {
 ReceivedReply::ReceivedReply(codec::Message received, std::chrono::microseconds time_received,
                              std::int64_t wall_time_ms)
     : message(std::move(received)),
+      // From the member, as what is decoded are views into the payload.
       decoded(codec::decode_reply(message.payload)),
       time(time_received),
       wall_ms(wall_time_ms) {}
@@ -14,9 +15,11 @@ ReceivedReply::ReceivedReply(codec::Message received, std::chrono::microseconds 
 std::optional<codec::ErrorCode> ReceivedReply::error() const {
   if (is(codec::ReplyKind::kError)) return codec::error_with_text(decoded->value);
   // The article prints its first error without the final CR LF. (Req: RESP-ERROR-FORM-1)
+  // What has its line end and still does not decode is wrong in another way.
   if (decoded || !payload().starts_with('-') || payload().ends_with("\r\n")) return std::nullopt;
   const std::string completed = std::string(payload()) + "\r\n";
   const auto again = codec::decode_reply(completed);
+  // The text is a view into `completed`: only its code may leave this function.
   const bool error = again && again->kind == codec::ReplyKind::kError;
   return error ? codec::error_with_text(again->value) : std::nullopt;
 }
@@ -29,6 +32,8 @@ Exchange::Exchange(codec::Message sent_message, std::chrono::microseconds sent_a
       sent(sent_at),
       sent_ms(sent_wall_ms) {}
 
+// Without keys, values and numbers: failures of one kind of request are put together, whatever
+// their cases call things (docs/decisions/0018-differences.md).
 std::string subject_of(const Exchange& exchange) {
   if (!exchange.verb) return "invalid payload";
   std::string out(codec::name(*exchange.verb));

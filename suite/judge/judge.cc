@@ -33,6 +33,7 @@ std::string resolved(const scenario::BytesSpec& spec, const ReplyContext& contex
   return resolve(spec, context.key_prefix, *context.fillings);
 }
 
+// The deployed dialect has this form for every verb, the documented one for all but KEYNOTIFY.
 std::string plain_error(ErrorCode code, const ReplyContext& context) {
   return encode({.kind = ReplyKind::kError, .error = code}, context, DialectId::kDeployed);
 }
@@ -56,6 +57,8 @@ std::vector<std::string> payloads(const scenario::Outcome& outcome, const ReplyC
   }
   if (const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what)) {
     std::string bytes = encode({.kind = ReplyKind::kError, .error = error->code}, context, id);
+    // By the deployed service the line end belongs to the form: no client SDK decodes an error
+    // without it. Req: RESP-ERROR-FORM-1
     if (id != DialectId::kDocumented) return {bytes};
     // The article prints its first error without the final CR LF.
     std::vector<std::string> forms = {bytes, bytes.substr(0, bytes.size() - 2)};
@@ -76,6 +79,8 @@ std::optional<Divergence> divergence_of(const scenario::Outcome& outcome,
                                         const ReplyContext& context) {
   if (const auto* plain = std::get_if<scenario::PlainReply>(&outcome.what)) {
     if (plain->kind != ReplyKind::kNotApplied) return std::nullopt;
+    // Two kinds, though they are spelled alike: what an endpoint must not do is use both forms of
+    // one (docs/decisions/0005-judging-dialects.md).
     return context.verb == Verb::kVdel ? Divergence::kVdelMismatch : Divergence::kSetNotApplied;
   }
   if (const auto* error = std::get_if<scenario::ErrorReply>(&outcome.what)) {
@@ -96,8 +101,11 @@ bool is_error(const ReceivedReply& reply, DialectId id) {
 
 bool matches_in(const scenario::Outcome& outcome, const ReceivedReply& reply,
                 const ReplyContext& context, DialectId id) {
+  // Where the dialects differ in what is done, and not only in its spelling.
   if (outcome.only_in && *outcome.only_in != id) return false;
   if (std::holds_alternative<scenario::AnyError>(outcome.what)) return is_error(reply, id);
+  // By bytes, not by meaning: one that decodes to the same may still be another to clients, which
+  // compare whole texts. Req: ERR-EXACT-1
   const std::vector<std::string> allowed = payloads(outcome, context, id);
   return std::find(allowed.begin(), allowed.end(), reply.payload()) != allowed.end();
 }
@@ -111,6 +119,8 @@ std::string_view label(const scenario::Outcome& outcome) {
 }
 
 // A reply whatever its value and its numbers.
+// Failures with one such form are put together: each case has values of its own, while another
+// error is another difference (docs/decisions/0018-differences.md).
 std::string general_form(std::string_view payload) {
   if (payload.starts_with("$-1")) return "no such key";
   if (payload.starts_with("$0\r")) return "an empty value";
@@ -127,6 +137,7 @@ Phrase described(std::string_view payload,
   out.bytes(payload, kMaxShown);
   if (!reply) {
     const std::string wrong = codec::describe(reply.error());
+    // Where the payload goes wrong is different in each case, so its offset does not count.
     return out.words(" (" + wrong + ")").means("no reply: " + Phrase(wrong).general());
   }
   if (reply->kind == ReplyKind::kNotApplied) out.words(" (not applied)");
@@ -148,6 +159,8 @@ std::string resolve_wire(const scenario::WireBytes& wire, const std::string& key
     if (piece.is_length) {
       out += std::to_string(size);
     } else {
+      // Only ever shorter: `change` takes bytes of a key away, and adds to a length alone. A key of
+      // fewer bytes than go has none left.
       key.resize(static_cast<std::size_t>(std::max<std::int64_t>(size, 0)));
       out += key;
     }
@@ -178,6 +191,7 @@ std::string resolve(const scenario::BytesSpec& spec, const std::string& key_pref
     return out;
   }
   const auto& command = std::get<scenario::CommandBytes>(spec.what);
+  // Not codec::encode(), which makes requests of the protocol alone: a case also sends others.
   codec::append_array_header(out, command.arguments.size());
   for (const scenario::BytesSpec& argument : command.arguments) {
     codec::append_bulk(out, resolve(argument, key_prefix, fillings));
@@ -224,8 +238,10 @@ bool is_error_with_detail(const std::vector<scenario::Outcome>& expected,
     const std::string_view line = line_of(reply.payload());
     if (!line.starts_with(line_of(listed))) return false;
     const std::string_view detail = line.substr(line_of(listed).size());
+    // Detail begins behind the word: `syntax errors` is another text.
     const bool another_word =
         detail.empty() || std::isalnum(static_cast<unsigned char>(detail.front())) != 0;
+    // An error is one line, so what has more of them is malformed. Req: RESP-ERROR-FORM-1
     return !another_word && detail.find_first_of("\r\n") == std::string_view::npos;
   };
   for (const scenario::Outcome& outcome : expected) {

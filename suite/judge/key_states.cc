@@ -23,6 +23,7 @@ std::string_view effect_of(Verb verb, const ReceivedReply& reply) {
     const bool token = error == codec::ErrorCode::kTokenLower ||
                        error == codec::ErrorCode::kTokenRequired ||
                        error == codec::ErrorCode::kTokenTooFarAhead;
+    // ERR-STATE-1 says it of every error; these have a sentence of their own.
     return token ? "FT-REJECT-1" : "ERR-STATE-1";
   }
   if (reply.is(ReplyKind::kNotApplied)) {
@@ -42,6 +43,7 @@ std::string_view rule_of_effect(const Exchange& exchange) {
   // the payload need not be one that everybody takes. Req: VER-SET-1
   if (reply.message.property(codec::kTimestampProperty) != nullptr) {
     const auto& command = exchange.command;
+    // With a PX the answer also promises that the key is there until then.
     return command && command->expires_after ? "SET-PX-2" : "SET-WRITE-1";
   }
   return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
@@ -50,6 +52,8 @@ std::string_view rule_of_effect(const Exchange& exchange) {
 // What stores that take keys for text make one of two: cut at some length or at a NUL, trimmed, or
 // with letters of one case. Req: KEY-BINARY-1
 bool are_similar(std::string_view a, std::string_view b) {
+  // Below 255, the most that a length of one byte can say: a store may cut keys there. Above the
+  // prefix that all keys of a case share.
   constexpr std::size_t kMany = 200;
   const auto [in_a, in_b] = std::mismatch(a.begin(), a.end(), b.begin(), b.end());
   const std::string_view common = a.substr(0, static_cast<std::size_t>(in_a - a.begin()));
@@ -61,6 +65,7 @@ bool are_similar(std::string_view a, std::string_view b) {
     return begin == text.size() ? ""
                                 : text.substr(begin, text.find_last_not_of(" \t\r\n") + 1 - begin);
   };
+  // Else all keys of blanks alone would be one.
   if (!trimmed(a).empty() && trimmed(a) == trimmed(b)) return true;
   return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](unsigned char x, unsigned char y) {
     return std::tolower(x) == std::tolower(y);
@@ -68,6 +73,7 @@ bool are_similar(std::string_view a, std::string_view b) {
 }
 
 bool is_distorted(std::string_view seen, std::string_view key) {
+  // None of these stores makes a key longer.
   if (seen.empty() || seen == key || seen.size() > key.size()) return false;
   return key.find(seen) != std::string_view::npos || are_similar(seen, key);
 }
@@ -77,6 +83,7 @@ void KeyStates::note_past(const codec::Command& command, const Exchange& exchang
   const ReceivedReply& reply = *exchange.reply;
   KeyPast& past = pasts_[key];
   const auto state = states_.find(key);
+  // Only an expiry that the case can live to see may show where it must not count any more.
   const bool timed = state != states_.end() && state->second.deadline;
   if (command.verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
     const KeyFacts before = of(key, exchange.sent);
@@ -85,6 +92,7 @@ void KeyStates::note_past(const codec::Command& command, const Exchange& exchang
     past.refusals.clear();
     past.written = exchange.sent;
     past.read = false;
+    // A hash will do: values may be large, and the only question is whether two are the same.
     past.last_value = std::hash<std::string_view>()(command.value);
     past.values.insert(*past.last_value);
     if (exchange.request.property(codec::kTokenProperty) != nullptr) {
@@ -97,6 +105,8 @@ void KeyStates::note_past(const codec::Command& command, const Exchange& exchang
   // (SET-PX-6).
   if (command.verb != Verb::kSet && reply.is(ReplyKind::kCount) && reply.decoded->count > 0) {
     const std::string_view retimed = timed ? "SET-PX-6" : past.retimed;
+    // The values stay known, so that an old one that comes back is not taken for bytes that nobody
+    // has written.
     past = {.removal = effect, .retimed = retimed, .values = std::move(past.values)};
     removals_.insert(effect);
   } else if (!effect.empty()) {
@@ -122,6 +132,7 @@ void KeyStates::note_version(const codec::Command& command, const Exchange& exch
 
 void KeyStates::note(const Exchange& exchange) {
   if (!exchange.reply || !exchange.reply->decoded) return;
+  // Before the command is looked at: one that is refused as no command may spoil the next, too.
   refused_ = exchange.reply->is(ReplyKind::kError);
   const auto& command = exchange.command;
   if (!command) return;
@@ -132,6 +143,8 @@ void KeyStates::note(const Exchange& exchange) {
   if (const auto past = pasts_.find(key); read && past != pasts_.end()) past->second.read = true;
   if (changes) {
     effects_[key] = effect_of(command->verb, reply);
+    // This asks what the key was when the request came, and so does note_version(): `states_` is
+    // changed only behind them.
     note_past(*command, exchange);
   }
   if (command->verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
@@ -141,6 +154,7 @@ void KeyStates::note(const Exchange& exchange) {
     State& state = states_[key] = {.fenced = fenced, .timed = command->expires_after.has_value()};
     constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
     if (command->expires_after && *command->expires_after <= kLongest) {
+      // The earliest end: the time runs from when the store handles the SET. Req: SET-PX-7
       state.deadline = exchange.sent + *command->expires_after;
     }
   } else if (codec::removes(command->verb)) {

@@ -46,6 +46,7 @@ Observation& KeyTable::observation(KeyKnowledge& key, std::string_view client_id
       .first->second;
 }
 
+// Who observes the key stays known: what becomes of a key ends no registration. Req: NTF-KEEP-1
 void KeyTable::forget(KeyKnowledge& key) { key.candidates = {unknown_present(), unknown_absent()}; }
 
 void KeyTable::end_registrations(std::string_view client_id, std::chrono::microseconds by) {
@@ -53,6 +54,8 @@ void KeyTable::end_registrations(std::string_view client_id, std::chrono::micros
   for (auto& [name, key] : keys_) {
     const auto registered = key.observers.find(client_id);
     if (registered == key.observers.end()) continue;
+    // A registration that had ended before gets no new time to linger from a later connection of
+    // its client.
     const bool observed = registered->second.registered != Registered::kNo;
     const auto until = observed ? by : registered->second.lingers_until;
     registered->second.registered = Registered::kNo;

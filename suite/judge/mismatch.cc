@@ -26,6 +26,7 @@ struct MismatchRow {
   std::string_view requirement;
 };
 
+// Runs write these into files and read them again (report/case_json.cc): a name stays what it is.
 constexpr std::array kNames = {
     std::pair(Mismatch::kOther, std::string_view("other")),
     std::pair(Mismatch::kReply, std::string_view("reply")),
@@ -53,13 +54,17 @@ constexpr std::array kNames = {
 
 // The first row that fits counts.
 constexpr std::array kMismatches = {
+    // By the article detail may follow (ERR-DETAIL-OPEN-1). So this is not the rule of the text,
+    // which binds everybody, but the one that the deployed service alone shows.
     MismatchRow{.kind = Mismatch::kErrorDetail, .requirement = "ERR-EXACT-1"},
     MismatchRow{.kind = Mismatch::kStatus, .requirement = "ENV-STATUS-1"},
 
+    // Other replies have to have a version, or may have one. Req: VER-OPEN-5
     MismatchRow{.kind = Mismatch::kVersionUnasked,
                 .verb = Verb::kGet,
                 .reply = ReplyKind::kMissing,
                 .requirement = "VER-MISS-1"},
+    // Of any message: a `__ts` that is no timestamp is wrong also where there need be none.
     MismatchRow{.kind = Mismatch::kVersionForm, .requirement = "HLC-FORMAT-1"},
 
     MismatchRow{.kind = Mismatch::kVersionMissing,
@@ -82,6 +87,8 @@ constexpr std::array kMismatches = {
                 .verb = Verb::kVdel,
                 .reply = ReplyKind::kCount,
                 .requirement = "VER-VDEL-1"},
+    // Only the GA wording asks for a version in notifications: NTF-VERSION-1 to -3 do not bind
+    // where the preview is judged by.
     MismatchRow{.kind = Mismatch::kVersionMissing,
                 .operation = Operation::kSet,
                 .requirement = "NTF-VERSION-1"},
@@ -94,6 +101,7 @@ constexpr std::array kMismatches = {
                 .operation = Operation::kDelete,
                 .requirement = "NTF-VERSION-2"},
 
+    // No row for deletions: which version these carry is open. Req: VER-OPEN-4, NTF-VERSION-OPEN-1
     MismatchRow{.kind = Mismatch::kVersionOther,
                 .verb = Verb::kSet,
                 .reply = ReplyKind::kNotApplied,
@@ -112,6 +120,9 @@ constexpr std::array kMismatches = {
 
     MismatchRow{.kind = Mismatch::kValueMissing, .requirement = "NTF-VALUE-3"},
     MismatchRow{.kind = Mismatch::kNotificationLate, .requirement = "NTF-ORDER-1"},
+    // By the article a store need tell neither of a client's own changes nor of expiries: only the
+    // deployed service shows both. The cause keeps them apart from NTF-SEND-1 and NTF-SEND-2, which
+    // bind everybody.
     MismatchRow{.kind = Mismatch::kNotificationMissing,
                 .cause = Cause::kOwnChange,
                 .requirement = "NTF-SELF-1"},
@@ -168,6 +179,7 @@ std::string_view rule_in(const std::array<MismatchRow, kRows>& table, const Mism
 constexpr std::size_t kLongKey = 256;
 
 std::string_view rule_of_refused_key(std::string_view key) {
+  // Length comes first: that a store refuses a long key says nothing of the bytes in it.
   if (key.size() > kLongKey) return "LIMIT-KEY-1";
   const bool plain =
       std::all_of(key.begin(), key.end(), [](char c) { return c > ' ' && c < 0x7f; });
@@ -182,6 +194,7 @@ bool has_wrong_length(std::string_view payload) {
   const std::string_view digits = payload.substr(1, line - 1);
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), length);
   const std::string_view rest = payload.substr(line + 2);
+  // A value that lacks its line end may have the right length: then this is not what is wrong.
   return error == std::errc{} && end == digits.data() + digits.size() && rest.ends_with("\r\n") &&
          rest.size() != length + 2;
 }
@@ -189,13 +202,18 @@ bool has_wrong_length(std::string_view payload) {
 // What was to happen has happened, and is told in another form.
 std::string_view rule_of_form(const MismatchFacts& facts) {
   if (facts.malformed) {
+    // What begins like an error is meant as one.
     if (facts.malformed->starts_with('-')) return "RESP-ERROR-FORM-1";
     return has_wrong_length(*facts.malformed) ? "GET-HIT-2" : "";
   }
+  // Before the text: it is the listed one, and only what stands before it is wrong, such as the
+  // colon that the article has for KEYNOTIFY alone. Req: NTF-ERROR-1
   if (facts.odd_error) return "RESP-ERROR-FORM-1";
   if (facts.wanted == ReplyKind::kError && facts.reply == ReplyKind::kError) {
     return facts.wanted_error ? rule_of_text(*facts.wanted_error) : "";
   }
+  // `$-1` and `:0` say that nothing was done, too: only the spelling is wrong. A count above zero
+  // says that something was removed, which is another behaviour.
   const bool refused = facts.reply == ReplyKind::kMissing || facts.reply == ReplyKind::kCount;
   if (facts.wanted != ReplyKind::kNotApplied || !refused || facts.removed) return "";
   return facts.verb == Verb::kVdel ? "VDEL-MISMATCH-2" : "SET-NOT-APPLIED-1";
@@ -204,6 +222,7 @@ std::string_view rule_of_form(const MismatchFacts& facts) {
 }  // namespace
 
 std::string_view rule_of_text(codec::ErrorCode code) {
+  // Numbered in the order in which the article lists the texts.
   using codec::ErrorCode;
   switch (code) {
     case ErrorCode::kTimestampTooFarAhead:
@@ -259,10 +278,13 @@ std::string_view rule_of(const MismatchFacts& facts) {
 }
 
 std::string_view usual_rule_of(const MismatchFacts& facts) {
+  // Not in rule_of(), as the request may have been refused for something else.
   if (facts.kind == Mismatch::kReply && facts.missing_key_is_error) return "RESP-MISSING-KEY-1";
   return rule_in(kUsualMismatches, facts);
 }
 
+// A rule that is named here can be charged although no case begins with it and no step cites it,
+// which `matrix` demands of all others.
 bool names_rule(std::string_view id) {
   const auto of_row = [&](const MismatchRow& row) { return row.requirement == id; };
   return std::any_of(kMismatches.begin(), kMismatches.end(), of_row) ||
@@ -286,6 +308,8 @@ bool leaves_case_sound(Mismatch kind) {
     case Mismatch::kNotificationValue:
     case Mismatch::kNothingSaved:
       return false;
+    // What these leave out or spell wrong changes no key. A notification that is late or missing
+    // does not either.
     case Mismatch::kErrorDetail:
     case Mismatch::kStatus:
     case Mismatch::kProperty:

@@ -28,6 +28,7 @@ bool OpenPoints::is_settled(const OpenPointChoice& choice) const {
 }
 
 void OpenPoints::settle(std::vector<CandidateState>& candidates) {
+  // What is common to all states is among what the first one assumes.
   if (candidates.empty() || candidates.front().assumed.empty()) return;
   // One reply often fits several choices. Only when every state that explains all replies so far
   // makes the same one is it known; until then a store must not be held to either.
@@ -37,6 +38,8 @@ void OpenPoints::settle(std::vector<CandidateState>& candidates) {
           return std::find(state.assumed.begin(), state.assumed.end(), choice) !=
                  state.assumed.end();
         });
+    // Nothing is overwritten: states that assume another outcome than the one that was seen have
+    // been dropped by then (contradicts()).
     if (common) observed_.emplace(point_of(choice), choice.outcome);
   }
   for (CandidateState& state : candidates) {

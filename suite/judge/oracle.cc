@@ -66,6 +66,7 @@ struct Fitting {
   bool perhaps_same = false;  // the value that is set may be the one that was there
 
   void expect(const Branch& branch) {
+    // What a store may also decide otherwise is no rule to charge, as long as there is another one.
     const bool sure = branch.choice.requirement.empty();
     if (rule.empty() || (sure && !rule_is_sure)) rule = branch.rule;
     rule_is_sure = rule_is_sure || sure;
@@ -160,6 +161,8 @@ Asked Oracle::State::asked_of(const Exchange& exchange, const codec::Command& co
             .sent = exchange.sent,
             .received = exchange.reply->time,
             .limited = options.limited};
+  // The store handles the request between sending and receiving, and its clock is ours plus an
+  // offset of which bounds are known (docs/decisions/0007-clock-offset.md).
   const std::int64_t low = exchange.sent_ms + options.clock.low_ms;
   const std::int64_t high = exchange.reply->wall_ms + options.clock.high_ms;
   out.store_nodes = &nodes;
@@ -180,9 +183,12 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
             [&](const OpenPointChoice& choice) { return open_points.contradicts(choice); })) {
       continue;
     }
+    // Want of rights or room may refuse nearly everything: as what a right store answers it would
+    // only hide the rest.
     if (!branch.unknowable) fitting.expect(branch);
     if (!fits(branch, answered)) continue;
     if (auto judgement = check_version(branch, state, asked, answered, options.basis)) {
+      // The first, because branches_of() begins with what a right store most likely does.
       if (!fitting.wrong) fitting.wrong = std::move(judgement);
       continue;
     }
@@ -211,6 +217,7 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
     // Whether the store has made this choice is known only when no other explains what it does:
     // until then the state carries it, and what contradicts it drops the state.
     if (open && !branch.choice.several) after.assumed.push_back(branch.choice);
+    // Several branches may end in one state, which must not count twice against kMaxCandidates.
     if (std::find(next.begin(), next.end(), after) == next.end()) next.push_back(std::move(after));
   }
 }
@@ -308,6 +315,8 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   }
   if (next.empty()) return judge_unfitting(exchange, known, asked, answered, fitting);
   expect_notifications(client_id, known, asked, answered, fitting);
+  // Only after a version has passed: VER-NODE-1 is decided by the node ids that are surely the
+  // store's.
   if (answered.version) nodes.insert(answered.version->node);
   if (fitting.change == Change::kSet && command.expires_after) {
     known.expires_from = asked.sent + *command.expires_after;
@@ -357,6 +366,7 @@ Judgement Oracle::State::judge_refused_registration(std::string_view client_id,
   const std::string_view rule =
       rule_that_need_not_be_kept(command, exchange.request, answered.error, options.basis);
   if (!rule.empty()) return undecidable(rule, "a rule that does not bind this store");
+  // No reason to refuse is left. What the store has done instead is not known.
   registered = Registered::kPerhaps;
   return rejected(registration_rule(command, keys.at(command.key), answered.reply, ReplyKind::kOk),
                   describe_reply(exchange.reply->payload()) + "; a right store answers " +
@@ -385,6 +395,8 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   };
   if (!command.stop) {
     observed_by.repeated = before != Registered::kNo || (late && observed_by.repeated);
+    // Owed from the response on (NTF-RESPONSE-3). A second KEYNOTIFY does not end what is owed
+    // since the first.
     if (registered != Registered::kYes) observed_by.since = exchange.reply->time;
     registered = Registered::kYes;
     if (kind == ReplyKind::kOk) return {};
@@ -400,6 +412,7 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   }
   registered = Registered::kNo;
   observed_by.repeated = late && observed_by.repeated;
+  // Where the registration may be there or not, both answers are right.
   if (kind == ReplyKind::kOk) {
     if (before != Registered::kNo) return {};
     return wrong(ReplyKind::kCount, ":0");
@@ -470,6 +483,8 @@ void Oracle::State::asked(std::string_view client_id, const Exchange& exchange,
 
 Judgement Oracle::State::judge(std::string_view client_id, const Exchange& exchange) {
   const codec::Message& request = exchange.request;
+  // Others fail. How that is shown is open, so silence is right. Req: ENV-QOS-OPEN-1,
+  // ENV-RESPONSE-TOPIC-OPEN-6, ENV-CORRELATION-OPEN-1
   const bool legal = request.qos == 1 && request.response_topic && request.correlation_data &&
                      !codec::response_topic_fault(*request.response_topic);
   // The deployed dialect takes all that the documented one takes; what it takes beyond that is open
@@ -497,6 +512,7 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
     return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
   }
   if (auto wrong = check_envelope(exchange, options.basis, answered)) {
+    // What such a response says of the key is not relied upon.
     if (command && command->verb != Verb::kGet) KeyTable::forget(keys.at(command->key));
     return *wrong;
   }
@@ -505,6 +521,8 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
                       ? judge_registration(client_id, exchange, *command, answered)
                       : judge_key(client_id, exchange, *command, answered);
   if (out.answer == Answer::kRejected) return out;
+  // Last: the form of an answer that is wrong anyway must not be taken for the one that the store
+  // has chosen.
   if (auto wrong = spellings.check(command->verb, answered)) return *wrong;
   return out;
 }
@@ -533,6 +551,8 @@ Judgement Oracle::State::judge_notification(std::string_view client_id,
     }
   } else if (message.payload == codec::encode_command({"NOTIFY", "SET"})) {
     const std::string_view rule = rule_of({.kind = Mismatch::kValueMissing});
+    // By the article alone VALUE need not be there: it is tied to an option of KEYNOTIFY there.
+    // Req: NTF-GET-OPEN-1
     if (options.basis.binds(rule)) return rejected(rule, "a notification of a SET without VALUE");
     notification.set = true;
   } else {
@@ -581,6 +601,7 @@ bool Oracle::awaits_expiry() const { return state_->notifications.awaits_expiry(
 
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->notifications.disconnected(state_->keys, client_id, at);
+  // After the notifications, which ask what the client has observed until now.
   state_->keys.end_registrations(client_id, at + state_->options.disconnect_settling);
 }
 

@@ -17,6 +17,7 @@ bool is_printable(std::string_view key) {
 }
 
 bool is_about_token(std::optional<ErrorCode> error) {
+  // A malformed token has the same text as a malformed timestamp. Req: ERR-TEXT-11
   return error == ErrorCode::kTokenRequired || error == ErrorCode::kTokenLower ||
          error == ErrorCode::kTokenTooFarAhead || error == ErrorCode::kMalformedTimestamp;
 }
@@ -32,7 +33,11 @@ std::string_view rule_that_need_not_be_kept(const codec::Command& command,
     bool asks_for_it;  // that this request is carried out
   };
   const bool has_value = codec::has_value(command.verb);
+  // Any other listed error gives a reason of its own, which is right or wrong whatever these rules
+  // say.
   const bool own_words = !error || error == ErrorCode::kSyntax;
+  // Rules that only the deployed service shows: by the article alone a store may refuse such a
+  // request.
   const std::array rows = {
       Row{"KEY-BINARY-1", own_words && !is_printable(command.key)},
       Row{"LIMIT-KEY-1", own_words && command.key.size() > kKeyOfAnyStore},

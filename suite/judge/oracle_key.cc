@@ -19,6 +19,7 @@ using Token = CandidateState::Token;
 using Expiry = CandidateState::Expiry;
 
 // Expiries up to here are legal for every store. (Req: SET-PX-OPEN-5)
+// Ten days fit into 31 bits of milliseconds.
 constexpr milliseconds kMaxPortableExpiry{std::chrono::hours{24} * 10};
 constexpr std::string_view kRefused = "refused";
 constexpr std::string_view kTaken = "taken";
@@ -35,6 +36,7 @@ class Outcomes {
 
  private:
   [[nodiscard]] std::string_view rule_of(const ReplyFacts& reply) const {
+    // A token that may be there or not names no rule of fencing.
     return requirement_of({.verb = asked_.command.verb,
                            .condition = asked_.command.condition,
                            .has_token = asked_.token != nullptr},
@@ -88,6 +90,8 @@ class Outcomes {
   void add_refusal_of_unneeded(const std::string* text, bool is_token, std::string_view open) {
     const OfferedTimestamp stamp = read_offered(text, is_token, asked_);
     if (!stamp.may_be_refused) return;
+    // Several points: a store that refuses a malformed one here may ignore one far ahead, or one of
+    // another verb.
     refuse(stamp, {open, {}, kRefused, true});
     if (stamp.far) refuse(*stamp.far, {open, {}, kRefused, true});
   }
@@ -96,6 +100,7 @@ class Outcomes {
   void add_option_refusals() {
     const auto refuse_options = [this](OpenPointChoice choice) {
       choice.outcome = kRefused;
+      // Which of the two it is, is open as well. Req: SET-OPTION-OPEN-3, SET-PX-OPEN-5
       refuse(ErrorCode::kSyntax, choice);
       refuse(ErrorCode::kWrongArgumentCount, choice);
     };
@@ -328,6 +333,7 @@ void Outcomes::add_expiries(const Branch& applied) {
   const microseconds px = *command.expires_after;
   Branch soon = expires(applied, Expiry::kWindow, asked_.sent + px, asked_.received + px);
   if (px.count() == 0) {
+    // The third outcome, an error, is in add_option_refusals().
     choose(soon, {"SET-PX-OPEN-1", {}, "it expires at once"});
     out_.push_back(std::move(soon));
     Branch never = expires(applied, Expiry::kNever, {}, {});
@@ -386,6 +392,8 @@ void Outcomes::remove() {
     deleted.rule = rule_of({.kind = ReplyKind::kCount, .removed = true});
     deleted.change = Change::kDelete;
     deleted.choice = by_node_;
+    // The last version outlives the key, as that of the next life has to be greater (LOCK-TOKEN-4).
+    // The token does not. Req: FT-DELETE-1
     deleted.next.version = before_.version;
     deleted.next.assumed = before_.assumed;
     // A deletion may return the version of what it has deleted, or a new one. (Req: VER-OPEN-4)
@@ -440,6 +448,7 @@ void branches_of(const CandidateState& state, const Asked& asked, std::vector<Br
     case Verb::kVdel:
       outcomes.remove();
       break;
+    // It changes no key: Oracle::State::judge_registration().
     case Verb::kKeynotify:
       break;
   }

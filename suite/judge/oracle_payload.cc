@@ -71,6 +71,7 @@ bool may_be_unknown_verb(std::string_view payload) {
   std::string_view rest = payload.substr(first + 2);
   const std::size_t length = rest.find("\r\n");
   if (!rest.starts_with('$') || length == std::string_view::npos) return false;
+  // The length is not believed, as that may be what is broken.
   rest.remove_prefix(length + 2);
   const std::size_t end = rest.find("\r\n");
   if (end == std::string_view::npos) return false;
@@ -81,6 +82,7 @@ bool may_be_unknown_verb(std::string_view payload) {
 bool has_other_fault(const codec::Message& request, bool is_set) {
   const std::string* timestamp = request.property(codec::kTimestampProperty);
   const std::string* token = request.property(codec::kTokenProperty);
+  // A SET without `__ts` has one already. Req: HLC-REQUIRED-1
   return token != nullptr || timestamp != nullptr || is_set;
 }
 
@@ -138,6 +140,8 @@ bool is_definite(const codec::Message& request, ErrorCode error) {
   const std::string_view payload = request.payload;
   const auto frame = codec::decode_command(payload);
   if (!frame) {
+    // Open are bytes behind the array, no bytes at all, and an array of nothing. Req:
+    // RESP-TRAILING-OPEN-1, RESP-EMPTY-OPEN-1, RESP-NULL-OPEN-1
     return !is_open_framing(payload, frame.error()) && !may_be_unknown_verb(payload) &&
            frame.error().code != codec::DecodeErrorCode::kTrailingBytes &&
            frame.error().code != codec::DecodeErrorCode::kEmptyInput &&
@@ -155,6 +159,8 @@ bool is_definite(const codec::Message& request, ErrorCode error) {
              std::find(kNewer.begin(), kNewer.end(), verb) == kNewer.end();
     }
     case ErrorCode::kWrongArgumentCount:
+      // One too many, or a value that is missing, may be a syntax error as well (ERR-ARITY-OPEN-1);
+      // a key that is missing may not.
       return frame->count == 1 && !has_other_fault(request, verb == "SET");
     case ErrorCode::kEmptyKey:
       return verb != "KEYNOTIFY" && !has_other_fault(request, verb == "SET");

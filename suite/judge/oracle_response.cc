@@ -169,6 +169,8 @@ std::optional<Judgement> read_reply(const Exchange& exchange, const OracleBasis&
   if (answered.error) return std::nullopt;
   const auto code = error_with_detail(answered.reply.value);
   answered.has_detail = code.has_value();
+  // By the article alone detail may follow, and the error is the one that the text names. (Req:
+  // ERR-DETAIL-OPEN-1)
   if (!basis.binds(rule_of({.kind = Mismatch::kErrorDetail}))) answered.error = code;
   return std::nullopt;
 }

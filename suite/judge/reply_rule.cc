@@ -16,6 +16,7 @@ namespace {
 RequestFacts request_facts(const Exchange& exchange) {
   const std::string* token = exchange.request.property(codec::kTokenProperty);
   const std::string* timestamp = exchange.request.property(codec::kTimestampProperty);
+  // Both have the same text: it speaks of the token only where the timestamp is no reason for it.
   const bool token_is_malformed =
       token != nullptr && !hlc::parse(*token) && (timestamp == nullptr || hlc::parse(*timestamp));
   RequestFacts out{.verb = exchange.verb,
@@ -42,6 +43,8 @@ std::string_view rule_of_grammar(const codec::Command& command) {
 
 // Is its `__ts` behind the time at which it was sent?
 bool is_old(const Exchange& exchange) {
+  // A timestamp that was made for this request is behind by less when it is sent; an older one was
+  // chosen by the case.
   constexpr std::uint64_t kBehind = 1'000;  // ms
   const std::string* text = exchange.request.property(codec::kTimestampProperty);
   const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
@@ -60,6 +63,7 @@ std::string_view rule_of_either(const scenario::Expectation& expect, const Excha
   using codec::ReplyKind;
   if (expect.outcomes.empty()) return {};
   if (are_all<scenario::ErrorReply>(expect) && !exchange.reply->is(ReplyKind::kError)) {
+    // That it is an error is not open: what is wrong with the bytes themselves names the rule.
     const auto& command = exchange.command;
     if (command || !exchange.verb) return {};
     return requirement_of(command.error(), request_facts(exchange));
@@ -80,6 +84,7 @@ std::optional<ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
     return ReplyFacts{.kind = plain->kind};
   }
   if (const auto* value = std::get_if<scenario::ValueReply>(&outcome.what)) {
+    // A value of no bytes is a literal: the loader writes all short ones out.
     const auto* literal = std::get_if<scenario::LiteralBytes>(&value->value.what);
     return ReplyFacts{.kind = codec::ReplyKind::kValue,
                       .empty_value = literal != nullptr && literal->bytes.empty()};
@@ -94,6 +99,7 @@ std::optional<ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
 }
 
 std::optional<ReplyFacts> wanted_reply(const scenario::Expectation& expect) {
+  // Of an open point each outcome is right, and so none shows a rule.
   if (expect.open || expect.outcomes.size() != 1) return std::nullopt;
   return reply_facts(expect.outcomes.front());
 }
@@ -112,11 +118,13 @@ std::string_view rule_of_reply(const scenario::RequestStep& step, const Exchange
                        command->condition == codec::Condition::kIfAbsent;
     const bool carried_out = finds && wanted->kind != codec::ReplyKind::kError &&
                              !exchange.reply->is(codec::ReplyKind::kError);
+    // Nobody has written this key: the store does not tell it from one that somebody has written.
     const bool taken_for_another = wanted->kind == codec::ReplyKind::kMissing &&
                                    exchange.reply->is(codec::ReplyKind::kValue) &&
                                    !keys.knows(command->key) && keys.has_similar(command->key);
     if (taken_for_another) return "KEY-BINARY-1";
     const std::string_view effect = keys.rule_of_effect(command->key);
+    // An expiry comes after whatever the last request has left.
     if (carried_out && !before.expired && !effect.empty()) return effect;
   }
   return requirement_of(request_facts(exchange), before, *wanted);
@@ -137,6 +145,8 @@ std::string_view rule_kept_by(const scenario::RequestStep& step) {
     if (word(i) == "NEX") request.condition = codec::Condition::kIfAbsentOrEqual;
     if (word(i) == "STOP") request.stop = true;
   }
+  // A step alone does not say what its key was: no rule of expired or fenced keys is taken for
+  // shown.
   return request.verb ? requirement_of(request, {}, *wanted) : std::string_view();
 }
 
@@ -157,6 +167,8 @@ std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys
       if (reads) return command->verb == Verb::kGet ? "FT-GET-1" : "FT-KEYNOTIFY-1";
       if (*error == ErrorCode::kTokenLower) return {};  // the reply that was expected knows more
       if (has_token) return "ENV-PROPERTY-1";
+      // No token was expected: the store asks for that of a former life of the key, or of another
+      // key.
       return keys.was_deleted(command->key) ? "FT-DELETE-1" : "FT-STORE-3";
     case ErrorCode::kNotAuthorized:
       return reads ? "AUTH-READ-1" : "AUTH-WRITE-1";

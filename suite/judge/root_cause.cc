@@ -10,6 +10,8 @@ namespace fencepost::judge {
 namespace {
 
 // By what a failure says of a rule.
+// Chosen on the faults that `selftest` measures, and held there by tests/selftest_gate.py. What
+// else was tried is in docs/decisions/0018-differences.md.
 constexpr double kDirect = 1.0;     // the difference breaks it, whatever the case is about
 constexpr double kOwnStep = 1.0;    // the step that fails checks it, and the case is about it
 constexpr double kOnTheWay = 0.6;   // the step checks it on the way to what the case is about
@@ -36,6 +38,7 @@ bool suspects(const Testimony& failure, std::string_view rule) {
 
 // Is it a rule of GET, where the value or the version may have been made by another request?
 bool is_seen_by_get(const Testimony& failure, std::string_view rule) {
+  // SET-VALUE-1 and -2 are suspected where no other request has made what was seen (suspects.cc).
   return rule.starts_with("GET") &&
          std::any_of(failure.suspects.begin(), failure.suspects.end(), [](const std::string& each) {
            return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
@@ -98,6 +101,7 @@ class Explainer {
 
  private:
   [[nodiscard]] std::vector<Failures> grouped() const {
+    // By cause, and not by what comes first: the order of the failures must not matter.
     std::map<std::string_view, Failures> found;
     for (std::size_t i = 0; i < all_.size(); ++i) found[all_[i].cause].push_back(i);
     std::vector<Failures> out;
@@ -118,6 +122,8 @@ class Explainer {
       const auto found = counts.find(rule);
       return found == counts.end() ? 0.0 : static_cast<double>(found->second);
     };
+    // With one more: a rule that is only suspected has no failed case, and is not impossible for
+    // that.
     return (of(failed_) + 1) / (of(failed_) + of(passed_) + 1);
   }
 
@@ -136,6 +142,7 @@ class Explainer {
         }
       }
     }
+    // Where no rule can be named it is the one that is charged, so that all failures get explained.
     std::string best(all_[groups.front().front()].requirement);
     double most = 0;
     for (const auto& [rule, score] : scores) {
@@ -200,6 +207,7 @@ class Explainer {
 
 bool is_named(const scenario::Case& test_case, std::size_t step, std::string_view charged,
               std::string_view direct) {
+  // By default the first rule of a case is charged: another one was named by something.
   if (charged != test_case.requirements.front() || charged == direct) return true;
   if (step == 0) return true;
   const auto& what = test_case.steps[step - 1].what;

@@ -41,6 +41,8 @@ std::int64_t low_from_acceptance(std::int64_t timestamp_ms, const Interval& when
 }
 
 void StoreClock::note_new_version(std::int64_t version_ms, const Interval& when) {
+  // The upper bound alone: a version may be ahead of the clock, by up to a minute after one legal
+  // `__ts` (docs/decisions/0007-clock-offset.md).
   bounds_.high_ms = std::min(bounds_.high_ms, high_from_version(version_ms, when));
   note_version(version_ms);
 }
@@ -59,6 +61,8 @@ std::int64_t StoreClock::first_refused_ms(std::int64_t received_ms) const {
 }
 
 bool StoreClock::surely_accepts(std::int64_t timestamp_ms, std::int64_t sent_ms) const {
+  // A version that the store has made itself it takes as a token, however far ahead. Req:
+  // LOCK-TOKEN-2
   return timestamp_ms <= std::max(last_accepted_ms(sent_ms), newest_version_ms_);
 }
 

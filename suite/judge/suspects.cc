@@ -28,11 +28,14 @@ Presence presence_by(const codec::Command& command, const ReplyFacts& reply) {
   if (!reply.kind) return Presence::kUnknown;
   switch (*reply.kind) {
     case ReplyKind::kValue:
+    // Neither a condition nor a value fails on a key that is not there. Req: SET-NX-1, SET-NEX-1,
+    // VDEL-MISS-1
     case ReplyKind::kNotApplied:
       return Presence::kThere;
     case ReplyKind::kMissing:
       return Presence::kMissing;
     case ReplyKind::kCount:
+      // The `:0` of a STOP is about the registration. Req: NTF-STOP-3
       if (command.verb == Verb::kKeynotify) return Presence::kUnknown;
       return reply.removed ? Presence::kThere : Presence::kMissing;
     case ReplyKind::kOk: {
@@ -41,6 +44,7 @@ Presence presence_by(const codec::Command& command, const ReplyFacts& reply) {
       return absent ? Presence::kMissing : Presence::kUnknown;
     }
     case ReplyKind::kError:
+      // Only a key that is there asks for its token. Other errors do not say.
       return is_of_token(reply.error) ? Presence::kThere : Presence::kUnknown;
   }
   return Presence::kUnknown;
@@ -62,6 +66,7 @@ class Suspicion {
 
   // There is another value, or none, than the last request has left.
   void of_changes() {
+    // A GET that has returned the value since has shown that the SET was carried out.
     if (!past_.write.empty() && !past_.read) {
       add(past_.write);
       add("SET-WRITE-1");
@@ -99,6 +104,7 @@ class Suspicion {
     if (past_.values.contains(value)) {
       of_changes();
     } else {
+      // Nobody has written these bytes: they were not kept as they came.
       add("SET-VALUE-1");
     }
   }
@@ -143,6 +149,7 @@ void suspect_reply(Suspicion& found, const codec::Command& command, const ReplyF
   const Presence is = presence_by(command, seen);
   if (should == Presence::kMissing && is == Presence::kThere) found.of_rest();
   if (should == Presence::kThere && is == Presence::kMissing) {
+    // A store that takes a value of no bytes for none has lost nothing.
     if (wanted.empty_value) {
       found.add("SET-VALUE-2");
     } else {
@@ -152,6 +159,7 @@ void suspect_reply(Suspicion& found, const codec::Command& command, const ReplyF
   const bool conditional =
       command.verb == Verb::kVdel || command.condition == codec::Condition::kIfAbsentOrEqual;
   const bool carried_out = wanted.kind != ReplyKind::kError && seen.kind != ReplyKind::kError;
+  // What these compare with, an earlier request may have changed.
   if (conditional && carried_out) found.of_changes();
   // NEX on a key that is gone is carried out.
   if (wanted.kind == ReplyKind::kNotApplied && seen.kind == ReplyKind::kOk) found.of_loss();
@@ -186,6 +194,7 @@ std::vector<std::string> suspects_of(Mismatch kind, const scenario::RequestStep&
     bool first = true;
     Rules common;
     for (const scenario::Outcome& outcome : step.expect.outcomes) {
+      // Where several replies are right, a broken rule has to explain why it is none of them.
       const auto wanted = reply_facts(outcome);
       if (!wanted) return {};
       Suspicion of_one(command->key, exchange.sent, keys);
@@ -197,6 +206,7 @@ std::vector<std::string> suspects_of(Mismatch kind, const scenario::RequestStep&
     }
     for (const std::string& rule : common) found.add(rule);
     const bool quota = exchange.reply->error() == ErrorCode::kQuotaExceeded;
+    // A key that was not removed still has its place. Req: QUOTA-KEYS-3
     if (quota) {
       for (const std::string_view rule : keys.removals()) found.add(rule);
     }
@@ -214,6 +224,8 @@ std::vector<std::string> suspects_of(Mismatch kind, const scenario::RequestStep&
     const bool both = command->verb == Verb::kSet && command->expires_after &&
                       command->condition != codec::Condition::kAlways;
     if (both && exchange.reply->error() == ErrorCode::kSyntax) {
+      // That SET takes both options is SET-GRAMMAR-1; the store may not know the condition at all,
+      // as one that wants a value behind NEX.
       const bool nx = command->condition == codec::Condition::kIfAbsent;
       found.add(nx ? "SET-NX-1" : "SET-NEX-4");
     }
@@ -228,6 +240,7 @@ std::vector<std::string> suspects_of(Mismatch kind, const scenario::RequestStep&
       found.add(nx ? "SET-NX-2" : "SET-NEX-3");
     }
   } else if (kind == Mismatch::kVersionNotLater || kind == Mismatch::kVersionNotGreater) {
+    // A clock that does not go on is behind the request or the version before, as it happens.
     found.add("VER-SET-2");
     found.add("VER-UPDATE-3");
   }
@@ -241,15 +254,19 @@ std::vector<std::string> suspects_of(Mismatch kind, std::string_view key,
   if (kind == Mismatch::kNotificationMissing) {
     if (operation == codec::Operation::kSet) {
       found.add("NTF-SEND-1");
+      // The deletion may have ended the registration as well.
       if (!found.past().removal.empty()) found.add("NTF-KEEP-1");
     } else if (cause == Cause::kExpiry) {
+      // Either it has expired untold, or it is still there.
       found.add("NTF-EXPIRY-1");
       found.of_rest();
     } else {
       found.add("NTF-SEND-2");
+      // What was not removed is not told either.
       found.add(found.past().removal);
     }
   } else if (kind == Mismatch::kNotification) {
+    // What came may be the deletion of a key whose time has ended too early.
     found.of_expiry_too_early();
   }
   if (keys.has_similar(key)) found.add("KEY-BINARY-1");
