@@ -22,6 +22,8 @@ wire::Connect connect_packet(const ClientOptions& client, const Credentials& cre
   wire::Connect out{.clean_start = client.clean_start,
                     .keep_alive_s = kKeepAliveSeconds,
                     .client_id = client.client_id};
+  // What is 0 is left out: of the session absence means the same (MQTT 5, 3.1.2.11.2); of the two
+  // others 0 is a protocol error, and absence is the most there can be (3.1.2.11.3, 3.1.2.11.4).
   if (client.session_expiry_seconds > 0) {
     out.properties.add(PropertyId::kSessionExpiry, client.session_expiry_seconds);
   }
@@ -55,6 +57,8 @@ class BuiltinClient final : public Client {
     const auto answer = connection_->subscribe(filter, timeout_);
     if (!answer) return fail(answer.error());
     for (const std::uint8_t reason : answer->reasons) {
+      // Req: ENV-SUBACK-1. A lower QoS is no error to MQTT 5 (3.8.4), but with it a message may be
+      // lost.
       if (reason != kSubscriptionQos) return fail(refused_subscription(filter, reason));
     }
     return {};
@@ -76,6 +80,7 @@ class BuiltinClient final : public Client {
                          .wrong_length = odd.wrong_length};
     out.packet.duplicate = odd.duplicate;
     if (odd.qos_3) out.packet.qos = 3;
+    // Its own id may be one that is in use: that is what some cases are about.
     out.packet.packet_id = odd.packet_id.value_or(0);
     return connection_->publish_oddly(std::move(out), odd.packet_id.has_value());
   }
@@ -83,6 +88,7 @@ class BuiltinClient final : public Client {
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
   [[nodiscard]] std::optional<Event> take() override { return connection_->take(); }
+  // The connection calls on_event without its lock.
   [[nodiscard]] bool serves_in_place() const override { return true; }
   void await_acknowledgements(Duration timeout) override {
     connection_->await_acknowledgements(timeout);
@@ -92,6 +98,7 @@ class BuiltinClient final : public Client {
   void drop() override { connection_->drop(); }
 
  private:
+  // Not its only owner: a call of the loop's thread may be under way when the client goes.
   std::shared_ptr<Connection> connection_;
   Duration timeout_;
   std::optional<std::uint32_t> packet_limit_;
@@ -114,19 +121,25 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   };
   const auto context = contexts_.of(options_, options.role, *credentials);
   if (!context) return unreachable("cannot connect to the broker: TLS: " + context.error());
+  // Held until the CONNACK has come: by then the broker has done its part of the handshake, too.
   const HandshakePlace place(options_.tls);
   auto stream = Stream::connect(options_, *context, options_.timeout);
   if (!stream) return unreachable(stream.error());
+  // Such a client is there to see its request fail (Req: ENV-MQTT5-2); Connection speaks MQTT 5
+  // only.
   if (options.mqtt_3_1_1) {
     return connect_old_client(std::move(*stream), options, *credentials, options_.timeout);
   }
   auto connection = std::make_shared<Connection>(
       std::move(*stream), loop_, most_packet_bytes(options_.capabilities), options.on_event);
+  // PollLoop::add() starts its thread with the first connection, and a machine may not give one.
   try {
     auto connack =
         connection->open(connect_packet(options, *credentials), options_.timeout, options.extras);
     if (!connack) {
       Error error = std::move(connack.error());
+      // A port that wants TLS ends the connection, or sends an alert, which is no packet; where
+      // there is a reason code it speaks MQTT.
       if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {
         error.text += "; if that port wants TLS, write mqtts://";
       }
@@ -134,6 +147,7 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
     }
     // A broker that states no limit (MQTT 5, 3.2.2.3.6) leaves that of the descriptor.
     const auto announced = connack->properties.number(PropertyId::kMaximumPacketSize);
+    // What is announced goes before what was described: it is of this connection.
     return std::make_unique<BuiltinClient>(
         std::move(connection), options_.timeout,
         announced ? announced : options_.capabilities.max_packet_size);

@@ -31,12 +31,17 @@ Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
       most_packet_bytes_(most_packet_bytes),
       on_event_(std::move(on_event)) {}
 
+// The loop looks after what nobody waits for. A thread that waits reads for itself, so that a reply
+// needs no hand-over between threads (docs/decisions/0019-own-client.md), and two of them must not
+// read one stream.
 void Connection::rearm() const {
   if (loop_id_ == 0) return;
   const bool here = !attended_ && !ended_;
   loop_.watch(loop_id_, stream_->descriptor(), here && !paused_, here && !out_.empty());
 }
 
+// A connection with little is read from however much all hold together: the flood of one must not
+// stop the replies of the others.
 bool Connection::has_enough() const {
   return unread_ > kMostUnreadUnasked || (unread_ > kHeldOfEach && held_.is_too_much());
 }
@@ -49,6 +54,7 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
   attended_ = true;
   rearm();
   while (!done() && !ended_) {
+    // A TLS connection may have to write before it can read.
     const bool to_write = !out_.empty() || stream_->waits_to_write();
     lock.unlock();
     const bool ready = wait_for_descriptor(stream_->descriptor(), true, to_write, deadline);
@@ -68,16 +74,20 @@ void Connection::on_ready() {
   Lock lock(mutex_);
   if (attended_ || closing_) return;  // who waits reads
   flush();
+  // TCP makes the broker wait then, and what it sends takes no memory of ours.
   paused_ = has_enough();
   if (!paused_) read_some();
   rearm();
   const bool news = has_news();
   lock.unlock();
+  // Without the lock: it may call publish() and take() (Client::serves_in_place()).
   if (news) on_event_();
 }
 
 void Connection::on_tick(Duration now) {
   Lock lock(mutex_);
+  // While paused nothing is read, and a PINGRESP would not be seen. A Keep Alive of 0 turns all
+  // this off. (MQTT 5, 3.1.2.10)
   if (ended_ || closing_ || paused_ || keep_alive_ == Duration{0}) return;
   if (pinged_ && now - *pinged_ > kStandstill) {
     end(std::nullopt, "no PINGRESP within 30 s");
@@ -86,6 +96,8 @@ void Connection::on_tick(Duration now) {
     if (news) on_event_();
     return;
   }
+  // Not more than Keep Alive may lie between two packets of ours, and a tick comes but once a
+  // second.
   if (!pinged_ && now - last_sent_ > keep_alive_ * 3 / 4) {
     pinged_ = now;
     send(wire::Pingreq{});
@@ -94,6 +106,7 @@ void Connection::on_tick(Duration now) {
 }
 
 void Connection::send(const wire::Packet& packet) {
+  // Nothing may follow a DISCONNECT. (3.14.4)
   if (ended_ || said_farewell_) return;
   const auto bytes = wire::encode(packet);
   if (bytes) send_bytes(*bytes);  // publish() has asked; nothing else can be too long
@@ -101,6 +114,8 @@ void Connection::send(const wire::Packet& packet) {
 
 void Connection::send_bytes(std::string_view bytes) {
   last_sent_ = steady_now();
+  // Behind what is waiting already, or packets would overtake each other: whoever writes that goes
+  // on with this.
   const bool idle = out_.empty();
   out_ += bytes;
   if (idle && !gathers_) flush();
@@ -137,11 +152,16 @@ void Connection::read_some() {
   for (int times = 0; times < 16 && !ended_; ++times) {
     const Moved moved = stream_->read(buffer.data(), buffer.size());
     if (moved.bytes > 0) {
+      // All that one read gives had come before any of it could be acknowledged. Of two reads
+      // nobody knows how much the broker had seen acknowledged between them, so each is counted by
+      // itself.
       received_at_once_ = 0;
       in_.append(buffer.data(), moved.bytes);
       take_packets();
     }
     if (moved.ended) end(std::nullopt, moved.trouble);
+    // Saves a system call that would say that there is no more. TLS gives a record at a time, of 16
+    // KiB at most (RFC 8446, 5.1): a short read says nothing there.
     if (moved.bytes < buffer.size() && stream_->is_plain()) return;
     if (moved.bytes == 0 || has_enough()) return;
   }
@@ -160,9 +180,12 @@ void Connection::take_packets() {
       break;
     }
     done_ += (*decoded)->size;
+    // deliver() counts the message from here on: together they would be counted twice.
     held_.remove(std::exchange(announced_, 0));
     take(std::move((*decoded)->packet));
   }
+  // Not after each packet: all that is behind it would be moved each time. What one large packet
+  // took is given back.
   if (done_ == in_.size() || done_ > kReadBytes) {
     in_.erase(0, done_);
     done_ = 0;
@@ -192,10 +215,14 @@ bool Connection::make_room() {
 
 void Connection::take(wire::Packet packet) {
   const bool greeted = connack_.has_value();
+  // Text that is not UTF-8 is malformed wherever it stands, so before all that goes by the kind of
+  // packet.
   if (const auto trouble = wire::trouble_of_texts(packet)) {
     return refuse(trouble->reason, trouble->text, "1.5.4");
   }
   if (auto* connack = std::get_if<wire::Connack>(&packet)) return take(*connack);
+  // Nothing may come before it but an AUTH, and that only where the CONNECT named a method. (3.2,
+  // 4.12)
   if (!greeted) {
     return refuse(kUnexpected, wire::with_article(wire::name(packet)) + " before the CONNACK",
                   "3.2");
@@ -207,6 +234,7 @@ void Connection::take(wire::Packet packet) {
 
 void Connection::take(wire::Connack& packet) {
   if (connack_) return refuse(kUnexpected, "a second CONNACK", "3.2");
+  // Else what an earlier client of this id has subscribed to would come here. (4.1)
   if (packet.session_present && (clean_start_ || packet.reason != 0)) {
     return refuse(kUnexpected,
                   clean_start_ ? "a CONNACK with Session Present after a CONNECT with Clean Start"
@@ -226,6 +254,7 @@ void Connection::take(wire::Connack& packet) {
 }
 
 void Connection::take(wire::Publish& packet) {
+  // First: with an alias the topic may be empty. (3.3.2.1)
   if (const auto trouble = aliases_of_broker_.resolve(packet)) {
     return refuse(0x94, *trouble, "3.3.2.3.4");
   }
@@ -276,6 +305,8 @@ void Connection::take(wire::Ack& packet) {
     return refuse(kUnexpected, what + "a packet that was not sent", "4.3.2");
   }
   Pending& sent = found->second;
+  // An acknowledgement of another exchange than was begun: it once crashed the client library that
+  // was in use (docs/HOSTILE.md).
   if ((packet.kind == kPuback) != (sent.qos == 1)) {
     return refuse(kUnexpected, what + "a PUBLISH of QoS " + std::to_string(sent.qos), "4.3");
   }
@@ -286,11 +317,14 @@ void Connection::take(wire::Ack& packet) {
   if (packet.kind == kPubcomp && !sent.received) {
     return refuse(kUnexpected, "a PUBCOMP before the PUBREC", "4.3.3");
   }
+  // A PUBREC with an error ends the exchange; no PUBREL follows, and the identifier is free.
+  // (4.3.3)
   acknowledged(packet);
 }
 
 void Connection::acknowledged(const wire::Ack& packet) {
   const auto sent = pending_.extract(packet.packet_id);
+  // With its PUBREC the broker has taken the message; what a PUBCOMP says refuses nothing.
   if (packet.reason >= kFirstErrorReason && packet.kind != wire::AckKind::kPubcomp) {
     push({PublishRefused{packet.reason, sent.mapped().correlation_data}, steady_now()},
          kEventBytes);
@@ -300,6 +334,7 @@ void Connection::acknowledged(const wire::Ack& packet) {
 
 void Connection::take_other(wire::Packet& packet) {
   if (auto* suback = std::get_if<wire::Suback>(&packet)) {
+    // One SUBSCRIBE or UNSUBSCRIBE is under way at most, as each is waited for.
     if (awaited_ != suback->packet_id) {
       return refuse(kUnexpected, "a SUBACK for no SUBSCRIBE", "3.8.4");
     }
@@ -326,6 +361,7 @@ void Connection::take_other(wire::Packet& packet) {
 }
 
 void Connection::push(Event event, std::size_t bytes) {
+  // Nobody will read it.
   if (closing_) return;
   if (unread_ + bytes > kMostUnread || !held_.try_add(bytes)) {
     return refuse(kQuota,
@@ -347,6 +383,7 @@ void Connection::refuse_reasons(std::string_view packet, std::size_t count) {
 
 void Connection::refuse(std::uint8_t reason, const std::string& text, std::string_view section) {
   if (ended_) return;
+  // 4.13: with the reason code that says what was wrong, then closed.
   if (connack_) send(wire::Disconnect{.reason = reason});
   end(std::nullopt, text, section);
 }
@@ -360,9 +397,11 @@ void Connection::end(std::optional<int> reason, const std::string& text, std::st
   waiting_.clear();
   stream_->cut();  // wakes who waits
   if (closing_) return;
+  // Counts nothing, so that the end is told however much is unread.
   events_.push_back({{Disconnected{reason, text, std::string(section)}, steady_now()}, 0});
 }
 
+// 2.2.1: not 0, and none that is in use.
 std::uint16_t Connection::next_packet_id() {
   do {
     last_packet_id_ =
@@ -388,6 +427,7 @@ Result<wire::Connack, Error> Connection::open(wire::Connect connect, Duration ti
   keep_alive_ = std::chrono::seconds(connect.keep_alive_s);
   clean_start_ = connect.clean_start;
   we_receive_ = connect.properties.number(PropertyId::kReceiveMaximum).value_or(kReceiveMaximum);
+  // The loop does not know the connection yet: its answer is read by wait() alone.
   send(connect);
   const bool answered = wait(lock, timeout, [this] { return connack_.has_value(); });
   if (!answered) {
@@ -403,6 +443,7 @@ Result<wire::Connack, Error> Connection::open(wire::Connect connect, Duration ti
     closing_ = true;
     return fail(refused_connection(connack_->reason));
   }
+  // add() is not to be called with a lock that on_ready() takes (PollLoop).
   lock.unlock();
   const std::uint64_t id = loop_.add(stream_->descriptor(), shared_from_this());
   lock.lock();
@@ -449,6 +490,7 @@ Result<void, Error> Connection::publish(wire::Publish message) {
   Lock lock(mutex_);
   if (ended_) return fail(lost("the client is not connected"));
   message.packet_id = 1;  // its length is the same for all
+  // Before it is queued: what no packet can hold is an error of this call.
   if (const auto encoded = wire::encode(message); !encoded) {
     return fail(Error{ErrorKind::kInvalid, "cannot publish: " + encoded.error()});
   }
@@ -469,6 +511,8 @@ Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool has_pac
 }
 
 Result<void, Error> Connection::wait_until_written(Lock& lock) {
+  // A few packets may wait, so that requests can be under way together; no more, since a broker may
+  // stop to read. What is left is written by the loop, or by who waits next.
   const auto written = [this] { return out_.size() < kMostUnwritten; };
   if (written() || wait(lock, kStandstill, written)) {
     if (!out_.empty() && !gathers_) rearm();
@@ -482,10 +526,13 @@ void Connection::send_waiting() {
   while (!waiting_.empty() && !ended_) {
     wire::Publish& next = waiting_.front();
     if (next.qos > 0) {
+      // One of QoS 0 that is behind it waits as well, which 4.9 allows: the order stays that of the
+      // calls.
       if (pending_.size() >= broker_receives_) return;  // 4.9
       next.packet_id = next_packet_id();
       expect_acknowledgement(next, false);
     }
+    // Its alias is given now, as the broker learns aliases in the order of the packets.
     wire::Publish sent = std::move(next);
     waiting_.pop_front();
     aliases_for_broker_.use(sent);
@@ -494,6 +541,7 @@ void Connection::send_waiting() {
 }
 
 void Connection::expect_acknowledgement(const wire::Publish& packet, bool odd) {
+  // A PUBACK has the packet identifier alone; whose request was refused is known by this.
   const wire::Property* correlation = packet.properties.find(PropertyId::kCorrelationData);
   pending_[packet.packet_id] = {.correlation_data = correlation == nullptr ? "" : correlation->text,
                                 .qos = packet.qos,
@@ -510,6 +558,8 @@ void Connection::await_acknowledgements(Duration timeout) {
                         [](const auto& each) { return !each.second.odd; });
   };
   const auto done = [&] { return ended_ || (waiting_.empty() && owed() == pending_.end()); };
+  // Each would wait in vain for the whole time, and a run has hundreds of them. What had not come
+  // when all waits were ended proves nothing.
   const bool patient = loop_.unacknowledged() < kPatientConnections;
   if (wait(lock, patient ? timeout : Duration{0}, done) || waits_have_ended()) return;
   loop_.note_unacknowledged();
@@ -560,6 +610,7 @@ void Connection::leave(bool politely) {
   Lock lock(mutex_);
   closing_ = true;
   if (politely && !ended_ && connack_) {
+    // Without it the broker would publish the will, as after drop(). (3.1.2.5)
     send(wire::Disconnect{});
     said_farewell_ = true;  // an answer to what comes now would find the way closed
     wait(lock, kFarewell, [this] { return out_.empty(); });
@@ -570,6 +621,7 @@ void Connection::leave(bool politely) {
   end(std::nullopt, {});
   const std::uint64_t id = std::exchange(loop_id_, 0);
   lock.unlock();
+  // Not with the lock (PollLoop). While the descriptor is open: its number may be another's later.
   if (id != 0) loop_.remove(id, stream_->descriptor());
 }
 

@@ -8,6 +8,7 @@ namespace fencepost::endpoint {
 namespace {
 
 // MQTT 5, 2.4: of the codes from 0x80 on.
+// The standard leaves no gap between 0x80 and 0xa2, so that a place in this list is a code.
 constexpr std::array kErrorReasons = {"Unspecified error",
                                       "Malformed Packet",
                                       "Protocol error",
@@ -48,6 +49,8 @@ constexpr std::array kErrorReasons = {"Unspecified error",
 
 std::string reason_text(int reason_code) {
   std::array<char, 80> text{};
+  // A lower code becomes a place far behind the list, and is printed without a name: 0x00 has
+  // three, by the packet that it stands in. The argument that is too many then is not looked at.
   const auto at = static_cast<std::size_t>(reason_code - kFirstErrorReason);
   const char* words = at < kErrorReasons.size() ? kErrorReasons[at] : nullptr;
   std::snprintf(text.data(), text.size(), words == nullptr ? "0x%02x" : "0x%02x (%s)",
@@ -58,6 +61,8 @@ std::string reason_text(int reason_code) {
 Error refused_connection(int reason_code) {
   Error out{ErrorKind::kUnreachable,
             "the broker refused the connection with " + reason_text(reason_code), reason_code};
+  // These refuse this client: another id or other credentials might be let in. All else counts as
+  // not reachable, as a broker that is busy or shuts down (0x88, 0x89, 0x8b) is for everybody.
   switch (reason_code) {
     case 0x85:  // client identifier not valid
     case 0x86:  // bad user name or password
@@ -75,6 +80,7 @@ Error refused_connection(int reason_code) {
 // A broker may grant less QoS than was asked for (MQTT 5, 3.9.3); messages could then be lost, and
 // what does not arrive would prove nothing.
 Error refused_subscription(const std::string& filter, int reason_code) {
+  // Below 0x80 it is the QoS that was granted. (3.9.3)
   if (reason_code < kFirstErrorReason) {
     return {ErrorKind::kNotAllowed,
             "the broker granted the subscription to " + filter + " with QoS " +
@@ -87,6 +93,8 @@ Error refused_subscription(const std::string& filter, int reason_code) {
 }
 
 const Credentials* credentials_for(const MqttOptions& options, const std::string& role) {
+  // Of another role none at all, rather than the endpoint's own: with other rights than those of
+  // its role a client would show nothing.
   if (role.empty()) return &options.credentials;
   const auto found = options.roles.find(role);
   return found == options.roles.end() ? nullptr : &found->second;

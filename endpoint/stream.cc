@@ -20,6 +20,8 @@
 namespace fencepost::endpoint {
 namespace {
 
+// Does not wait, whatever the socket's own mode is. A write to a broker that has gone would end
+// this process by SIGPIPE.
 ssize_t send_bytes(int descriptor, const char* bytes, std::size_t size) {
   while (true) {
     const ssize_t count = send(descriptor, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -29,6 +31,7 @@ ssize_t send_bytes(int descriptor, const char* bytes, std::size_t size) {
 
 // A broker with Nagle's algorithm holds back a packet until the one before is acknowledged; Linux
 // forgets the option with the next packet that is sent.
+// That costs 44 ms a request (docs/decisions/0003-paho.md).
 void acknowledge_at_once(int descriptor) {
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
@@ -42,6 +45,7 @@ ssize_t receive_bytes(int descriptor, char* into, std::size_t size) {
   }
 }
 
+// POSIX lets these two differ.
 bool would_wait() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 std::string words_of(int code) {
@@ -73,11 +77,14 @@ int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* read) {
 }
 
 long bio_control(BIO* /*bio*/, int command, long /*number*/, void* /*pointer*/) {
+  // OpenSSL flushes behind each part of the handshake, and takes 0 for a failure. Nothing is held
+  // back here.
   return command == BIO_CTRL_FLUSH ? 1 : 0;
 }
 
 BIO_METHOD* bio_method() {
   static BIO_METHOD* method = [] {
+    // Once in a process: OpenSSL has numbers for little more than a hundred kinds.
     BIO_METHOD* made = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "socket");
     BIO_meth_set_write_ex(made, bio_write);
     BIO_meth_set_read_ex(made, bio_read);
@@ -89,6 +96,7 @@ BIO_METHOD* bio_method() {
 
 Moved moved_by_socket(ssize_t count, bool reading) {
   if (count > 0) return {.bytes = static_cast<std::size_t>(count)};
+  // recv() says 0 at the end of what comes; send() does only where there was nothing to send.
   if (count == 0) return {.ended = reading};
   if (would_wait()) return {};
   return {.ended = true, .trouble = words_of(errno)};
@@ -102,6 +110,8 @@ Stream::Stream(Socket socket, const MqttOptions* broker, SSL_CTX* context)
       descriptor_(socket_.descriptor()),
       tls_(context == nullptr ? nullptr : SSL_new(context), SSL_free) {
   const int on = 1;
+  // Else a PUBLISH behind a PUBACK waits until the broker has acknowledged that, 44 ms
+  // (docs/decisions/0003-paho.md).
   setsockopt(descriptor(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 }
 
@@ -117,6 +127,7 @@ Result<std::unique_ptr<Stream>, std::string> Stream::connect(const MqttOptions& 
   if (!socket) return fail(begin + socket.error());
   std::unique_ptr<Stream> out(new Stream(std::move(*socket), &broker, context));
   if (out->tls_ == nullptr) return out;
+  // The time that TCP took is taken from the handshake: `timeout` is for both.
   if (std::string trouble = out->handshake(deadline); !trouble.empty()) {
     return fail(begin + "TLS: " + trouble);
   }
@@ -143,6 +154,8 @@ std::string Stream::failure() {
 void Stream::use_socket() {
   BIO* bio = BIO_new(bio_method());
   BIO_set_data(bio, &descriptor_);
+  // A BIO that is not said to be ready refuses to read and to write. One for both directions:
+  // SSL_set_bio() takes one reference then.
   BIO_set_init(bio, 1);
   SSL_set_bio(tls_.get(), bio, bio);
 }
@@ -151,6 +164,8 @@ std::string Stream::handshake(Duration deadline) {
   use_socket();
   expect_host(tls_.get(), broker_->host);
   while (true) {
+    // SSL_get_error() looks at all errors of this thread, also at those that another connection has
+    // left. (SSL_get_error(3))
     ERR_clear_error();
     const int result = SSL_connect(tls_.get());
     if (result == 1) return {};
@@ -177,6 +192,7 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
     case SSL_ERROR_ZERO_RETURN:
       return {.ended = true};
     case SSL_ERROR_SYSCALL:
+      // No errno: the peer has closed the connection without a farewell.
       return {.ended = true, .trouble = errno == 0 ? std::string() : words_of(errno)};
     default:
       break;
@@ -194,6 +210,7 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
 Moved Stream::read(char* into, std::size_t size) {
   if (tls_ == nullptr) return moved_by_socket(receive_bytes(descriptor(), into, size), true);
   ERR_clear_error();
+  // An errno of earlier must not be taken for that of this read.
   errno = 0;
   std::size_t bytes = 0;
   const int result = SSL_read_ex(tls_.get(), into, size, &bytes);
@@ -214,6 +231,8 @@ Moved Stream::write(std::string_view bytes) {
 }
 
 void Stream::end_writing() {
+  // TLS's own farewell, so that the peer can tell this end from a cut. Within the handshake it
+  // would be an error.
   if (tls_ != nullptr && SSL_is_init_finished(tls_.get()) == 1) {
     ERR_clear_error();
     SSL_shutdown(tls_.get());
@@ -221,6 +240,7 @@ void Stream::end_writing() {
   shutdown(descriptor(), SHUT_WR);
 }
 
+// Not close(): who waits for the descriptor is woken, and its number stays ours.
 void Stream::cut() { shutdown(descriptor(), SHUT_RDWR); }
 
 }  // namespace fencepost::endpoint

@@ -27,6 +27,8 @@ Verdict violation(const KeyHistory& history, const Flaw& flaw) {
   return out;
 }
 
+// No ok rests on the code that has found the order: it has gone through the model again
+// (docs/decisions/0020-histories-by-versions.md). A fault of ours is then an unknown, and no ok.
 Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vector<Index>& order) {
   if (!replays(history, bounds, order)) {
     return {.answer = Answer::kUnknown,
@@ -35,6 +37,8 @@ Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vec
   Verdict out{.answer = Answer::kOk};
   out.operations.reserve(order.size());
   for (const Index entry : order) {
+    // A redelivery is in an order only where it took effect: the request was carried out twice,
+    // which no rule forbids (Req: ENV-DUP-OPEN-1).
     if (history.entries()[entry].second) {
       out.repeated.push_back(history.entries()[entry].number);
     } else {
@@ -45,6 +49,8 @@ Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vec
 }
 
 // Req: VER-SET-2
+// Wrong by itself, in whatever order. It is asked of the operation, as its entry does not keep
+// `__ts`.
 Flaw flaw_of(const Operation& operation, Index number) {
   const bool wrote = operation.action == Action::kSet && operation.outcome == Outcome::kOk;
   if (!wrote || !operation.version || !operation.timestamp) return {};
@@ -70,6 +76,9 @@ namespace {
 
 Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
   history.resolve();
+  // From the cheapest on: what no order can mend, one sort, then the search, which may take
+  // exponential time. A contradiction of versions is final even where the values could be explained
+  // (Req: VER-UPDATE-3).
   if (!history.flaws().empty()) return violation(history, history.flaws().front());
   const VersionOrder quick = decide_by_versions(history, bounds);
   if (quick.decision == Decision::kOrder) return accepted(history, bounds, quick.order);
@@ -110,9 +119,12 @@ std::optional<Answer> by_values(const KeyHistory& history, const Bounds& bounds,
 
 Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
   Verdict out = judge_all(history, bounds, limits);
+  // No verdict rests on it: it says how bad the violation is
+  // (docs/decisions/0022-histories-of-observers.md).
   if (out.answer == Answer::kViolation) out.by_values = by_values(history, bounds, limits);
   if (out.repeated.empty()) return out;
   // An order may have a redelivery that it could do without.
+  // A repetition is reported only where nothing else explains the history.
   KeyHistory once = history.without_seconds();
   const Verdict without = judge_all(once, bounds, limits);
   return without.answer == Answer::kOk ? without : out;
@@ -120,11 +132,15 @@ Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
 
 void Checker::add(const Operation& operation) {
   const Index number = added_++;
+  // A reply shows that the client's connection was alive: up to then it could be told of changes.
   if (operation.returned != kNever) heard(operation.client, operation.returned);
   Key& key = key_of(operation.key);
+  // Before flaw_of(), which may make this very operation the violation. Nothing that comes after a
+  // violation is shown.
   if (keeps_operations_ && key.settled.answer != Answer::kViolation) {
     key.kept.add(operation, number);
   }
+  // Neither changes the key: they have no place in its order, and are for judge_notifications().
   if (operation.action == Action::kObserve || operation.action == Action::kStop) {
     key.observation.registrations.push_back({.client = operation.client,
                                              .stop = operation.action == Action::kStop,
@@ -166,6 +182,8 @@ void Checker::add(const Notification& notification) {
 
 void Checker::add(const Connection& connection) {
   ClientLife& life = lives_[connection.client];
+  // Also where the session was resumed: nobody knows since when the connection was dead. What was
+  // last heard on it came before.
   const bool first = connection.link == Link::kConnected && !std::exchange(life.connected, true);
   if (!first) life.breaks.push_back({.noticed = connection.at, .last_heard = life.last_heard});
 }
@@ -183,11 +201,15 @@ void Checker::add(const Event& event) {
 void Checker::settle(Time before) {
   for (auto& [name, key] : keys_) {
     const std::size_t enough = std::max(limits_.settle_from, key.settle_from);
+    // What observers were told is judged against all operations of a key, so these are all kept.
     if (key.observation.empty() && key.history.entries().size() >= enough)
       settle(key, before.count());
   }
 }
 
+// What was answered by the quiet moment returned before anything after it was called: an order of
+// the past with one of the rest behind it is an order of both, and a past that has none is wrong
+// whatever comes. Only what has no reply reaches over that moment, and goes with the rest.
 void Checker::settle(Key& key, std::int64_t before) {
   const auto& entries = key.history.entries();
   const std::int64_t quiet = key.history.quiet_time(before);
@@ -206,6 +228,7 @@ void Checker::settle(Key& key, std::int64_t before) {
     found_violation_ = true;
     return;
   }
+  // Undecided: the search is left for the end, where it has all operations.
   if (order.decision != Decision::kOrder || !replays(past, bounds_, order.order)) return;
   for (Index i = 0; i < past.entries().size(); ++i) {
     Entry entry = past.entries()[i];
@@ -216,7 +239,10 @@ void Checker::settle(Key& key, std::int64_t before) {
       entry.token = order.last_token;
       entry.outcome = Outcome::kOk;
       entry.adopted = false;
+      // An adopted SET may have no return; a reader that had returned by the quiet moment has seen
+      // it.
       entry.returned = std::min(entry.returned, quiet - 1);
+      // A GET that names a lower version is a stale read, then, not one of what nobody wrote.
       rest.set_oldest(past.version(entry.version));
       rest.add(past, entry);
     } else if (i == order.last_deleter || (entry.outcome == Outcome::kUnknown && !entry.adopted)) {
@@ -245,6 +271,7 @@ std::size_t Checker::held() const {
 Verdict Checker::verdict_of(Key& key) const {
   Verdict out = key.settled;
   if (out.answer == Answer::kOk) out = judge_key(key.history, bounds_, limits_);
+  // Only of a key whose operations are right: else it is not known what there was to be told of.
   if (out.answer == Answer::kOk && !key.observation.empty()) {
     const auto flaw =
         judge_notifications(key.history, key.observation, lives_, bounds_,
@@ -260,6 +287,7 @@ Verdict Checker::verdict_of(Key& key) const {
   for (const Index number : out.operations) {
     if (auto found = key.kept.find(number)) out.shown.push_back(*std::move(found));
   }
+  // Nobody has said whether the store kept its keys (see Restart).
   if (!restarted_) return out;
   return {.answer = Answer::kUnknown,
           .text = "the store was restarted, and may have lost the key: else " + out.requirement +

@@ -9,12 +9,14 @@ namespace {
 
 constexpr std::size_t kFirstSlots = 16;
 
+// The tables take the lowest bits of a hash: all its bits have to reach these.
 std::size_t mixed(std::size_t hash) {
   hash ^= hash >> 32U;
   hash *= 0x9E3779B97F4A7C15ULL;
   return hash ^ (hash >> 29U);
 }
 
+// Half of the slots stay empty: the next one is tried where one is taken, and such runs stay short.
 bool has_room(std::size_t used, std::size_t slots) { return 2 * (used + 1) <= slots; }
 
 }  // namespace
@@ -35,6 +37,7 @@ Index Texts::add(std::string_view text) {
 void Texts::grow() {
   std::vector<Slot> old(std::max(kFirstSlots, 2 * slots_.size()));
   old.swap(slots_);
+  // The part of the hash that was kept is enough to place it: no text is read.
   const std::size_t mask = slots_.size() - 1;
   for (const Slot& slot : old) {
     if (slot.text == kNone) continue;
@@ -47,6 +50,8 @@ void Texts::grow() {
 Index Stamps::add(const hlc::Timestamp& stamp) {
   if (!has_room(stamps_.size(), slots_.size())) grow();
   if (last_node_ == kNone || nodes_[last_node_] != stamp.node) last_node_ = nodes_.add(stamp.node);
+  // The node is not part of the hash: that of a version is the store's, which has few, mostly one
+  // (Req: VER-NODE-1, VER-NODE-OPEN-1).
   const Index node = last_node_;
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = mixed(stamp.wall_ms * 0x100000001B3ULL + stamp.counter) & mask;
@@ -62,6 +67,7 @@ Index Stamps::add(const hlc::Timestamp& stamp) {
 }
 
 Index Stamps::find(const hlc::Timestamp& stamp) const {
+  // Adds nothing, not even the node: what an observer was told may name any version.
   if (slots_.empty()) return kNone;
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = mixed(stamp.wall_ms * 0x100000001B3ULL + stamp.counter) & mask;
@@ -90,6 +96,7 @@ hlc::Timestamp Stamps::operator[](Index at) const {
   return {stamp.wall_ms, stamp.counter, nodes_[stamp.node]};
 }
 
+// Req: HLC-ORDER-1, HLC-ORDER-3
 bool Stamps::less(Index a, Index b) const {
   const Stamp& left = stamps_[a];
   const Stamp& right = stamps_[b];
@@ -116,14 +123,20 @@ void KeyHistory::add(const Operation& operation, Index number) {
   }
   if (entry.action == Action::kCompareAndSet) entry.other = texts_.add(operation.expected);
   if (entry.outcome == Outcome::kValue) entry.other = texts_.add(operation.read);
+  // Req: FT-GET-1: no token has a part in what a GET is answered.
   if (operation.token && entry.action != Action::kGet) {
     entry.token = add_token(*operation.token);
   }
+  // Of all others it is open whether they have a `__ts` (Req: VER-OPEN-5), and of what. A SET that
+  // was not applied names the stored value's (Req: SET-NOT-APPLIED-3); a VDEL promises nothing.
   const bool says_version = entry.outcome == Outcome::kOk || entry.outcome == Outcome::kValue ||
                             entry.outcome == Outcome::kDeleted ||
                             (entry.outcome == Outcome::kNotApplied && entry.writes_value());
   if (operation.version && says_version) entry.version = versions_.add(*operation.version);
   entries_.push_back(entry);
+  // Nobody knows to which of the two the reply belongs, nor whether both were carried out (Req:
+  // ENV-DUP-OPEN-1): one has it, the other is a request without a reply. A GET changes nothing
+  // however often it is carried out.
   if (!operation.resent || operation.action == Action::kGet) return;
   entry.second = true;
   entry.outcome = Outcome::kUnknown;
@@ -133,6 +146,7 @@ void KeyHistory::add(const Operation& operation, Index number) {
 }
 
 KeyHistory KeyHistory::without_versions() const {
+  // An adopted SET is one without reply again: only its version said that it happened.
   KeyHistory out = *this;
   out.oldest_.reset();
   for (Entry& entry : out.entries_) {
@@ -157,6 +171,7 @@ void KeyHistory::add(const KeyHistory& other, Entry entry) {
 }
 
 Index KeyHistory::add_token(const hlc::Timestamp& token) {
+  // In one form, as leading zeros do not matter (Req: HLC-ORDER-2): equal tokens have one index.
   const Index at = token_texts_.add(hlc::format(token));
   if (at == token_values_.size()) token_values_.push_back(token);
   return at;
@@ -167,6 +182,7 @@ std::int64_t KeyHistory::quiet_time(std::int64_t before) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // call, return
   spans.reserve(entries_.size());
   for (const Entry& entry : entries_) {
+    // What was never answered is under way for ever; settle() takes it along.
     if (entry.returned != kNever.count()) spans.emplace_back(entry.called, entry.returned);
   }
   std::sort(spans.begin(), spans.end());
@@ -174,6 +190,7 @@ std::int64_t KeyHistory::quiet_time(std::int64_t before) const {
   std::int64_t last_return = kLeast;
   for (const auto& [called, returned] : spans) {
     if (called > before) break;
+    // Equal times count as under way together, as in the search.
     if (last_return != kLeast && last_return < called) quiet = called;
     last_return = std::max(last_return, returned);
   }
@@ -187,6 +204,7 @@ KeyHistory KeyHistory::without_replies(const std::vector<bool>& forgotten) const
     Entry entry = entries_[i];
     if (forgotten[i]) {
       if (!entry.may_change()) continue;
+      // Its return stays: if it has happened, then by that time, whatever it was answered.
       entry.outcome = Outcome::kUnknown;
       entry.version = kNone;
       entry.adopted = false;
@@ -198,6 +216,7 @@ KeyHistory KeyHistory::without_replies(const std::vector<bool>& forgotten) const
 
 void KeyHistory::resolve() {
   flaws_.clear();
+  // A history that was resolved may have been copied and cut since: who wrote what is asked anew.
   for (Entry& entry : entries_) {
     if (std::exchange(entry.adopted, false)) entry.version = kNone;
   }
@@ -215,6 +234,8 @@ void KeyHistory::order_versions() {
   }
   for (Entry& entry : entries_) {
     const bool hearsay = entry.outcome == Outcome::kNotApplied && entry.version != kNone;
+    // That this is the version of the stored value is a promise of the deployed service alone (Req:
+    // SET-NOT-APPLIED-3). Where nobody else knows it, it proves nothing.
     if (hearsay && !known_[entry.version]) entry.version = kNone;
   }
   by_rank_.resize(versions_.size());
@@ -231,6 +252,7 @@ void KeyHistory::find_writers() {
   writers_.assign(versions_.size(), kNone);
   for (Index i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
+    // Only what was answered is certain; adopt() does the rest.
     if (!entry.writes_value() || entry.outcome != Outcome::kOk || entry.version == kNone) continue;
     Index& writer = writers_[entry.version];
     if (writer == kNone) {
@@ -248,6 +270,7 @@ void KeyHistory::check_reads() {
     const Entry& entry = entries_[i];
     if (entry.outcome != Outcome::kValue || entry.version == kNone) continue;
     const Index writer = writers_[entry.version];
+    // Req: VER-GET-2. Without an answered SET, two readers of one version still have to agree.
     if (writer != kNone) {
       if (entries_[writer].value != entry.other) {
         flaws_.push_back(
@@ -267,12 +290,15 @@ void KeyHistory::check_reads() {
 // Nobody can have written what it has read: every SET of that value was refused, or has another
 // version.
 void KeyHistory::object_to_read(Index reader) {
+  // The SET that wrote it was settled and forgotten.
   if (oldest_ && versions_[entries_[reader].version] < *oldest_) {
     flaws_.push_back({"SET-WRITE-2",
                       "a GET returned an older version after a newer one had been written",
                       {reader}});
     return;
   }
+  // Every SET of that value is shown: that each of them was refused or has another version is the
+  // proof.
   Flaw flaw{
       "GET-HIT-3", "a GET returned a value with a version that no SET can have written", {reader}};
   for (Index i = 0; i < entries_.size(); ++i) {
@@ -286,6 +312,9 @@ void KeyHistory::object_to_read(Index reader) {
   flaws_.push_back(std::move(flaw));
 }
 
+// A value that was read was written, also where its SET was never answered. With one version of it
+// and one SET that can have written it, that SET has that version, and the quick decision is
+// enough. With more, either may be it: bind() tries that in the search.
 void KeyHistory::adopt() {
   // By value: the versions that readers have seen and no answered SET has, and who may have written
   // them.
@@ -293,14 +322,17 @@ void KeyHistory::adopt() {
     std::vector<Index> versions{};
     std::vector<Index> writers{};
   };
+  // By value, since a SET that has no reply has nothing else to know it by.
   std::map<Index, Seen> seen;
   for (Index version = 0; version < readers_.size(); ++version) {
     if (readers_[version] != kNone)
       seen[entries_[readers_[version]].other].versions.push_back(version);
   }
+  // Every version that was read is that of a SET that was answered.
   if (seen.empty()) return;
   for (Index i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
+    // A SET may also have been answered, but without its version.
     const bool may_have = entry.outcome == Outcome::kUnknown || entry.outcome == Outcome::kOk;
     if (!entry.writes_value() || !may_have || entry.version != kNone) continue;
     const auto found = seen.find(entry.value);

@@ -31,12 +31,15 @@ bool Model::refuses(Index held, Index offered, Outcome how) const {
 }
 
 Index Model::token_after(Index held, Index offered) const {
+  // The rules return one of the two pointers, which tells the one of the two indices.
   const hlc::Timestamp* after = store::token_after(token(held), token(offered));
   if (after == nullptr) return kNone;
   return after == token(offered) ? offered : held;
 }
 
 bool Model::bind(State& state, Index rank) const {
+  // A reply without a version fits any: that a store says it is for cases to judge (Req:
+  // VER-GET-1).
   if (rank == kNone || state.version == rank) return true;
   // A SET whose version nobody has told has one that no answered SET has.
   if (state.version != kNone || rank < state.floor) return false;
@@ -56,12 +59,15 @@ bool Model::applies(const State& state, const Entry& entry) const {
 }
 
 void Model::step_written(const State& before, const Entry& entry, States& out) const {
+  // It was carried out, so token and condition have let it pass, whichever the store has looked at
+  // first (Req: FT-OPEN-3).
   if (!passes(before.token, entry.token) || !applies(before, entry)) return;
   State after = before;
   after.present = true;
   after.value = entry.value;
   after.version = history_.rank(entry);
   if (after.version != kNone) {
+    // Req: VER-UPDATE-3, LOCK-TOKEN-4
     if (after.version < before.floor) return;
     after.floor = after.version + 1;
   }
@@ -69,8 +75,11 @@ void Model::step_written(const State& before, const Entry& entry, States& out) c
   const State kept = after;
   after.expires_from = after.expires_by = kNever.count();
   // Req: SET-PX-OPEN-1, SET-PX-OPEN-6, SET-NEX-OPEN-2
+  // PX 0 may mean no expiry; a SET without PX may end an earlier expiry, or leave it.
   if (entry.expires_after <= 0) out.add(after);
   if (entry.expires_after >= 0) {
+    // The time runs from the SET on (Req: SET-PX-7), which took effect at some moment between its
+    // call and its return. Of one without a reply nobody knows the latest.
     after.expires_from = entry.called + entry.expires_after - early_;
     if (entry.returned != kNever.count()) {
       after.expires_by = entry.returned + entry.expires_after + late_;
@@ -84,6 +93,8 @@ void Model::step_written(const State& before, const Entry& entry, States& out) c
 void Model::step_not_applied(const State& before, const Entry& entry, States& out) const {
   State after = before;
   if (!before.present) {
+    // NX and NEX would have applied, and a VDEL would have been answered with :0 (Req: SET-NX-1,
+    // SET-NEX-1, VDEL-MISS-1).
     const bool compares = entry.action == Action::kCompareAndSet;
     if (compares && history_.rank(entry) == kNone) out.add(before);
     return;
@@ -114,9 +125,12 @@ void Model::step_deleted(const State& before, const Entry& entry, States& out) c
     if (history_.is_known(rank)) {
       if (!bind(after, rank)) return;
     } else if (rank < before.floor) {
+      // A fresh version has to be greater than what was written. It is no floor for what comes:
+      // Req: VER-UPDATE-3 is of SETs.
       return;
     }
   }
+  // Token and expiry go with the key (Req: FT-DELETE-1, SET-PX-6), what its versions were does not.
   out.add(State{.floor = after.floor});
 }
 
@@ -138,6 +152,7 @@ void Model::step_unknown(const State& before, const Entry& entry, States& out) c
     case Action::kSet:
     case Action::kCompareAndSet: {
       step_written(before, entry, out);
+      // A reader has seen the value of a SET that has a version: it was carried out.
       const bool may_leave_token = entry.token != kNone && entry.version == kNone;
       if (may_leave_token) step_not_applied(before, entry, out);
       return;
@@ -154,6 +169,8 @@ void Model::step_unknown(const State& before, const Entry& entry, States& out) c
 }
 
 void Model::step(const State& before, const Entry& entry, States& out) const {
+  // Nothing meets a key whose time is over for certain, whatever the answer was. That it expired is
+  // a move of its own (expire()).
   if (overdue(before, entry)) return;
   switch (entry.outcome) {
     case Outcome::kOk:

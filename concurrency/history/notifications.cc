@@ -33,6 +33,7 @@ class NotificationJudge {
         bounds_(bounds),
         scope_(scope) {
     for (const Entry& entry : history.entries()) {
+      // Refused ones, too: a value that stands in one SET alone is certainly new to the key.
       if (entry.writes_value()) ++writes_of_[entry.value];
     }
   }
@@ -44,6 +45,7 @@ class NotificationJudge {
     for (const std::uint32_t client : clients) {
       check_repeats(client);
       check_deletions(client);
+      // What was told has to be right after a restart as well.
       if (!scope_.restarted) check_missing(client);
     }
     return std::move(flaw_);
@@ -71,12 +73,17 @@ class NotificationJudge {
         std::any_of(starts.begin(), starts.end(),
                     [&](const Registration* start) { return start->called <= told.arrived; });
     if (!registered) {
+      // From the call of the KEYNOTIFY on: its reply says when the key is monitored at the latest
+      // (Req: NTF-RESPONSE-3), and notifications may overtake it.
       return object("NTF-SEND-3", text_of(told) + " and had not registered for the key", {});
     }
     if (told.operation == codec::Operation::kDelete) {
+      // Not by its version, which may be that of the value or a later one (Req:
+      // NTF-VERSION-OPEN-1).
       if (scope_.forgotten || may_be_gone_by(told.arrived)) return;
       return object("NTF-SEND-4", text_of(told) + ", and nothing can have deleted the key", {});
     }
+    // A version names its SET (Req: NTF-VERSION-3), so value and time are judged by that one.
     const Index writer = told.version ? history_.writer_of(*told.version) : kNone;
     if (writer == kNone) return check_unclaimed(told);
     const Entry& write = history_.entries()[writer];
@@ -92,6 +99,8 @@ class NotificationJudge {
 
   // A SET without reply may have the version; or the notification names none.
   void check_unclaimed(const Notification& told) {
+    // It may be of any SET then: the preview knows no `__ts` of notifications (Req: NTF-VERSION-1),
+    // and only the deployed service promises the value (Req: NTF-VALUE-3).
     if (scope_.forgotten || (told.valueless && !told.version)) return;
     std::vector<Index> answered;
     for (const Entry& entry : history_.entries()) {
@@ -113,6 +122,8 @@ class NotificationJudge {
   [[nodiscard]] bool may_be_gone_by(Time arrived) const {
     return std::any_of(
         history_.entries().begin(), history_.entries().end(), [&](const Entry& entry) {
+          // However long ago: the article sets notifications no time. An expiry is told as a
+          // deletion, too (Req: NTF-EXPIRY-1).
           const bool deletes = removes(entry.action);
           const bool gone =
               deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
@@ -121,6 +132,8 @@ class NotificationJudge {
   }
 
   // Told of what was written after its STOP?
+  // What was under way with the STOP may still be told. Answered with :0 it has not registered the
+  // client either (Req: NTF-STOP-3).
   void check_stopped(const Notification& told, const Entry& write) {
     for (const Registration& stop : observation_.registrations) {
       const bool over = stop.client == told.client && stop.stop &&
@@ -129,6 +142,7 @@ class NotificationJudge {
       if (!over) continue;
       const std::vector<const Registration*> starts = starts_of(told.client);
       const bool again = std::any_of(starts.begin(), starts.end(), [&](const Registration* start) {
+        // One that was under way together with the STOP may have come after it.
         return start->returned >= stop.called && start->called <= told.arrived;
       });
       if (again) continue;
@@ -152,6 +166,8 @@ class NotificationJudge {
           told.client == client && told.version && told.operation == codec::Operation::kSet;
       if (!counts) continue;
       const auto [at, first] = seen.try_emplace(*told.version, told.duplicate);
+      // DUP on either of them: MQTT has delivered it again, not the store told it (MQTT 5,
+      // 3.3.1.1).
       if (first || at->second || told.duplicate) continue;
       std::vector<Index> numbers;
       const Index writer = history_.writer_of(*told.version);
@@ -165,6 +181,8 @@ class NotificationJudge {
     const ClientLife* life = life_of(client);
     const bool once = starts_of(client).size() == 1 && (life == nullptr || life->breaks.empty());
     if (!once || scope_.forgotten || scope_.restarted) return;
+    // Counted, as no version says for certain which deletion was told (Req: NTF-VERSION-OPEN-1).
+    // Where there are more than there can have been, one was told twice.
     const auto told = static_cast<std::size_t>(std::count_if(
         observation_.told.begin(), observation_.told.end(), [&](const Notification& one) {
           return one.client == client && one.operation == codec::Operation::kDelete &&
@@ -191,6 +209,9 @@ class NotificationJudge {
     std::int64_t until = 0;
   };
 
+  // From a reply on (Req: NTF-RESPONSE-3) to the last sign of life; a broken connection has ended
+  // the registration (Req: LIFE-DISCONNECT-1) at any time since the last sign before it. A later
+  // KEYNOTIFY is not followed: that judges less, and nobody wrongly.
   [[nodiscard]] std::optional<Certain> certain_time(std::uint32_t client) const {
     const ClientLife* life = life_of(client);
     const std::vector<const Registration*> starts = starts_of(client);
@@ -215,6 +236,8 @@ class NotificationJudge {
   void check_missing(std::uint32_t client) {
     const std::optional<Certain> certain = certain_time(client);
     if (!certain) return;
+    // Told at any time, also outside of the certain one: that can hide what is missing, but accuses
+    // no right store.
     std::set<hlc::Timestamp> versions;
     std::size_t deletions_told = 0;
     for (const Notification& told : observation_.told) {
@@ -230,6 +253,7 @@ class NotificationJudge {
     const std::int64_t late = std::chrono::nanoseconds(bounds_.notification_late).count();
     std::vector<Index> deletions = {certain->number};
     for (const Entry& entry : history_.entries()) {
+      // Wholly within, and so long ago that it must have arrived: the observer was heard of later.
       if (entry.called < certain->from || entry.returned > certain->until - late) continue;
       if (entry.client == client) continue;  // Req: NTF-SELF-1 is of the deployed service alone
       if (entry.outcome == Outcome::kDeleted) deletions.push_back(entry.number);

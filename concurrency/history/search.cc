@@ -6,6 +6,8 @@
 namespace fencepost::history {
 namespace {
 
+// Of what has had its turn, together with the state. A set is the exclusive or of the hashes of its
+// members (Zobrist 1970), so that use() and put_back() cost the same whatever the set has.
 struct Hash {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -17,6 +19,7 @@ struct Hash {
   friend bool operator==(const Hash&, const Hash&) = default;
 };
 
+// The last step of SplitMix64 (Steele, Lea and Flood 2014): each bit of `x` reaches all others.
 std::uint64_t scrambled(std::uint64_t x) {
   x += 0x9E3779B97F4A7C15ULL;
   x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9ULL;
@@ -47,10 +50,14 @@ Hash hash_of(const State& state) {
 
 // A set of hashes. 128 bits: that two configurations of a search share one is as good as
 // impossible.
+// Lowe keeps the operations themselves, a bit for each at every configuration, which is quadratic
+// in the operations of one key. Two that shared a hash would cut off a way, and an order could be
+// missed: a right store would be accused.
 class Seen {
  public:
   // False when it was there.
   bool add(Hash hash) {
+    // Zero is an empty slot.
     if (hash == Hash{}) hash.low = 1;
     if (2 * (used_ + 1) > slots_.size()) grow();
     Hash& slot = find(hash);
@@ -88,6 +95,8 @@ class Search {
   }
 
   SearchResult run() {
+    // Frames in the place of recursion: there is one for each operation that has had its turn, and
+    // a key may have a million of them.
     enter(State{}, std::numeric_limits<std::int64_t>::min());
     while (!frames_.empty() && result_.decision == Decision::kUndecided) {
       const bool too_many = moves_.size() >= limits_.moves;
@@ -127,6 +136,8 @@ class Search {
     const auto earlier = [&](Index a, Index b) { return entries[a].called < entries[b].called; };
     std::stable_sort(answered.begin(), answered.end(), earlier);
     std::stable_sort(optional_.begin(), optional_.end(), earlier);
+    // A list with links both ways: what has its turn is taken out, and still knows its neighbours
+    // when it is put back, as that is done in the reverse order.
     used_.assign(entries.size(), false);
     next_.assign(entries.size() + 1, end_mark());
     previous_.assign(entries.size() + 1, end_mark());
@@ -148,6 +159,7 @@ class Search {
     std::vector<std::pair<Index, Index>> exact;  // class, entry
     for (Index i = 0; i < entries.size(); ++i) {
       const Index rank = history_.rank(entries[i]);
+      // Req: VER-OPEN-4: a fresh version of a deletion is that of no value.
       if (rank == kNone || !history_.is_known(rank)) continue;
       const bool writes = entries[i].writes_value() && entries[i].outcome != Outcome::kNotApplied;
       exact.emplace_back(2 * rank + (writes ? 0 : 1), i);
@@ -175,6 +187,7 @@ class Search {
     used_[entry] = true;
     hash_.mix(hash_of_entry(entry));
     order_.push_back(entry);
+    // It is in no list: nothing has to wait for what need not happen.
     if (history_.entries()[entry].outcome == Outcome::kUnknown) return;
     next_[previous_[entry]] = next_[entry];
     previous_[next_[entry]] = previous_[entry];
@@ -204,6 +217,7 @@ class Search {
     ++result_.steps;
     const std::size_t first = moves_.size();
     frames_.push_back({.first_move = first, .next_move = first, .last_call = last_call});
+    // What has no reply and did not have its turn did not happen.
     if (left_ == 0) {
       result_.decision = Decision::kOrder;
       result_.order = order_;
@@ -220,6 +234,9 @@ class Search {
   void collect_moves(const State& state, std::int64_t last_call) {
     const auto& entries = history_.entries();
     const std::size_t first = moves_.size();
+    // Wing and Gong's rule: next can only be what was called before any of those that are left had
+    // returned. The list is by call, so the first one that was not ends it. Equal times count as
+    // under way together.
     std::int64_t earliest_return = kNever.count();
     States after;
     for (Index at = next_[end_mark()]; at != end_mark(); at = next_[at]) {
@@ -236,16 +253,24 @@ class Search {
       }
       for (const State& next : after) moves_.push_back({at, next});
     }
+    // What was called later than the greatest of these was not reached: the witness begins by doing
+    // without it.
     stuck_at_ = std::max(stuck_at_, earliest_return);
     for (const Index at : optional_) {
       if (entries[at].called > earliest_return) break;
+      // One with a return says that nothing happens after it: not where something that was called
+      // later has had its turn.
       if (used_[at] || entries[at].returned < last_call) continue;
       after.clear();
       model_.step(state, entries[at], after);
       for (const State& next : after) {
+        // What changes nothing may as well not have happened.
         if (next != state) moves_.push_back({at, next});
       }
     }
+    // An expiry is nobody's request, and may come at any moment from expires_from on; what has
+    // returned before that moment must have had its turn. That it comes in time is
+    // Model::overdue().
     if (state.can_expire() && earliest_return >= state.expires_from) {
       after.clear();
       Model::expire(state, after);
@@ -296,6 +321,8 @@ class Search {
 };
 
 // Every state that the key may be in, as it goes through an order.
+// It makes no choice where the protocol leaves one, unlike the search, and so cannot make a wrong
+// one: the order is right if any of the states is left.
 class Replay {
  public:
   Replay(const KeyHistory& history, const Bounds& bounds) : model_(history, bounds) {
@@ -344,6 +371,8 @@ SearchResult search(const KeyHistory& history, const Bounds& bounds, const Searc
 bool replays(const KeyHistory& history, const Bounds& bounds, const std::vector<Index>& order) {
   const auto& entries = history.entries();
   std::vector<bool> there(entries.size(), false);
+  // From the end: the order keeps real time if and only if nothing in it was called after one that
+  // stands behind it had returned.
   std::vector<std::int64_t> latest(order.size());
   std::int64_t earliest_return = kNever.count();
   for (std::size_t i = order.size(); i-- > 0;) {

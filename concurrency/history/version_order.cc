@@ -19,9 +19,15 @@ enum Part : Index { kWrite = 1, kSeen = 2, kDelete = 3, kGone = 4 };
 constexpr Index kParts = 4;
 
 Index class_of(Index rank, Part part) { return kParts * rank + part; }
+// Class 0 is one in which the key is gone: keys are absent when a history begins (docs/HISTORY.md).
 Index part_of(Index at) { return at == 0 ? Index{kGone} : (at - 1) % kParts + 1; }
+// Not of class 0, which is of no version.
 Index rank_of(Index at) { return (at - 1) / kParts; }
 
+// `newer` had returned before `older` was called. What was answered before a request was sent has
+// taken effect (Req: ENV-ORDER-OPEN-2, SET-WRITE-1), so the rule is that of the effect which was
+// not seen. A version that was there before its SET was sent cannot be what that SET has stored
+// (Req: GET-HIT-3).
 std::string_view pair_requirement(const Entry& newer, Index newer_part, const Entry& older,
                                   Index older_part) {
   if (older_part == kWrite) return newer_part == kWrite ? "VER-UPDATE-3" : "GET-HIT-3";
@@ -58,6 +64,7 @@ class Decider {
       : history_(history), model_(history, bounds), versions_(history.rank_count()) {}
 
   VersionOrder run() {
+    // replay_writes() finds the token of each version, which allowed() asks for.
     if (!classify() || !replay_writes()) return std::move(result_);
     limits();
     if (!check_fixed() || !place_flexible()) return std::move(result_);
@@ -85,6 +92,7 @@ class Decider {
 
   // With requests that may or may not have happened, a contradiction is not one yet.
   bool object(std::string_view requirement, std::string what, std::vector<Index> entries) {
+    // What object_flexible() has put into `others` stays: add_others() begins with it.
     result_.flaw = {requirement, std::move(what), std::move(entries),
                     std::move(result_.flaw.others)};
     add_others();
@@ -92,10 +100,14 @@ class Decider {
       result_.decision = Decision::kNoOrder;
       return false;
     }
+    // An NX is refused rightly where a SET without a reply was carried out before it. The search
+    // decides; the flaw stays in the result, as the hint for witness_of().
     return leave("requests without a reply may explain it");
   }
 
   // What was under way at the time and changes the key, and who wrote the versions in question.
+  // A violation has to hold by what it shows alone, whatever all other requests were answered
+  // (Verdict::others, which checker_prop tests): so all of it is needed.
   void add_others() {
     const auto& entries = history_.entries();
     std::vector<bool> shown(entries.size(), false);
@@ -128,6 +140,8 @@ class Decider {
       show_writer(i);
     }
     for (Index i = 0; i < entries.size(); ++i) {
+      // Requests without a reply that nobody has seen are left out: where there are any, the search
+      // decides.
       const bool changes = entries[i].may_change() &&
                            (entries[i].outcome != Outcome::kUnknown || history_.is_adopted(i));
       if (!changes || entries[i].called > to || entries[i].returned < from) continue;
@@ -144,11 +158,13 @@ class Decider {
     const auto& entries = history_.entries();
     class_.assign(entries.size(), kNone);
     for (Index rank = 0; rank < versions_.size(); ++rank) {
+      // Req: VER-OPEN-4 leaves that to the store. Such a version does not say what was deleted.
       if (!history_.is_known(rank)) return leave("a DEL returned a fresh version");
       versions_[rank].writer = history_.writer(rank);
       if (versions_[rank].writer == kNone) return leave("several SETs may have written a version");
     }
     for (const Entry& one : entries) {
+      // An adopted SET is none of these: a reader has seen that it happened.
       if (one.outcome == Outcome::kUnknown && one.version == kNone) loose_ends_ = true;
     }
     for (Index i = 0; i < entries.size(); ++i) {
@@ -161,11 +177,14 @@ class Decider {
     const Index rank = history_.rank(entry);
     if (entry.outcome == Outcome::kUnknown && rank == kNone) return true;
     if (entry.action == Action::kCompareAndSet) return leave("a compare-and-set has no version");
+    // No reply tells when a key has expired, so that nothing gives an expiry its class.
     if (entry.expires_after >= 0) return leave("a key expires");
     const bool writes = entry.action == Action::kSet;
     switch (entry.outcome) {
       case Outcome::kOk:
       case Outcome::kUnknown:
+        // Histories of other registers have no versions; of a state store, cases judge that there
+        // is one (Req: VER-SET-1).
         if (rank == kNone) return leave("a SET was answered without version");
         class_[at] = class_of(rank, kWrite);
         return true;
@@ -203,6 +222,8 @@ class Decider {
     for (Index rank = 0; rank < versions_.size(); ++rank) {
       Version& version = versions_[rank];
       const bool absent = rank == 0 || versions_[rank - 1].deleter != kNone;
+      // Req: FT-DELETE-1. Keys that expire, where the token may stay (Req: FT-OPEN-5), are not
+      // decided here.
       if (absent) held = kNone;
       if (!check_write(version, rank, absent, held)) return false;
       held = version.token = model_.token_after(held, entry(version.writer).token);
@@ -212,6 +233,9 @@ class Decider {
   }
 
   bool check_write(const Version& version, Index rank, bool absent, Index held) {
+    // It was carried out, so token and condition have let it pass, in whatever order the store has
+    // looked at them (Req: FT-OPEN-3). A key without a token lets everything pass: where the token
+    // did not, there is a version before.
     const Entry& write = entry(version.writer);
     const Index before = rank == 0 ? kNone : versions_[rank - 1].writer;
     if (!model_.passes(held, write.token)) {
@@ -222,6 +246,7 @@ class Decider {
                           "which went back",
                     {token_giver(rank - 1), version.writer});
     }
+    // Req: SET-NX-1, SET-NEX-1: of a key that does not exist both conditions hold.
     if (absent || write.condition == codec::Condition::kAlways) return true;
     if (write.condition == codec::Condition::kIfAbsent) {
       return object("SET-NX-2", "a SET with NX was carried out on a key that existed",
@@ -256,6 +281,7 @@ class Decider {
   }
 
   // Refusals that name the version that they saw.
+  // Req: SET-NOT-APPLIED-3. Of an NX there is nothing to check: the key was there.
   bool check_seen() {
     const auto& entries = history_.entries();
     for (Index i = 0; i < entries.size(); ++i) {
@@ -276,6 +302,8 @@ class Decider {
   }
 
   // What the fixed operations leave to those of a class.
+  // The operations of one class may come in any order, so that none of them limits the others: what
+  // a class has counts for the classes before and behind it alone.
   void limits() {
     const std::size_t classes = kParts * versions_.size() + 1;
     std::vector<std::int64_t> called(classes, kLongAgo);
@@ -297,6 +325,8 @@ class Decider {
     returned_after_ = std::move(returned);
   }
 
+  // The condition of the proof in the header: p(x) = max(x.called, called_before_ of its class)
+  // lies within the time of x. It suffices for all of them, as p grows with the class.
   bool check_fixed() {
     const auto& entries = history_.entries();
     for (Index i = 0; i < entries.size(); ++i) {
@@ -308,6 +338,7 @@ class Decider {
 
   bool object_pair(Index newer) {
     const auto& entries = history_.entries();
+    // A second pass over all, but only once: after it the history is decided or left to the search.
     Index older = kNone;
     for (Index i = 0; i < entries.size(); ++i) {
       const bool against = class_[i] < class_[newer] && entries[i].called > entries[newer].returned;
@@ -328,12 +359,15 @@ class Decider {
 
   // Is this a class in which the key may have given that answer?
   [[nodiscard]] bool allowed(const Entry& entry_here, Index at) const {
+    // Req: ERR-STATE-1: it has changed nothing. Its error (a quota, say, or a missing right) tells
+    // no state of the key.
     if (entry_here.outcome == Outcome::kRefused) return true;
     const Index part = part_of(at);
     if (part == kGone) {
       if (at != 0 && versions_[rank_of(at)].deleter == kNone) return false;
       return entry_here.outcome == Outcome::kMissing || refused_without_need(entry_here, kNone);
     }
+    // The classes of writes and deletions are of those that have changed the key.
     if (part != kSeen) return false;
     const Version& version = versions_[rank_of(at)];
     const Index value = entry(version.writer).value;
@@ -360,6 +394,8 @@ class Decider {
   }
 
   // Req: FT-OPEN-2
+  // A DEL or VDEL may be refused for a token that the key does not ask for. Not a SET: it gives the
+  // key its token (Req: FT-STORE-1).
   [[nodiscard]] static bool refused_without_need(const Entry& entry_here, Index held) {
     return is_fenced(entry_here) && entry_here.action != Action::kSet &&
            entry_here.token != kNone && held == kNone;
@@ -379,6 +415,10 @@ class Decider {
 
   // Answers that fit several states: each gets the earliest class that it can have. They change
   // nothing, so the earliest is the best for all others.
+  // In the order of calls, so that `least` never falls. What had returned before x was called must
+  // not be of a later class than x: `under_way` gives those up, one by one. Where something of a
+  // later class than `least` had returned, x has to be later, too; the last class has no such
+  // limit, so that loop ends.
   bool place_flexible() {
     const auto& entries = history_.entries();
     sort_flexible();
@@ -392,6 +432,7 @@ class Decider {
         under_way.pop();
       }
       while (returned_after_[least] < here.called) ++least;
+      // called_before_ grows with the class: behind the first that is too late for x none fits.
       Index at = least;
       while (at < called_before_.size() && called_before_[at] <= here.returned &&
              !allowed(here, at)) {
@@ -435,6 +476,8 @@ class Decider {
     }
     result_.flaw.others = reasons_of(x, before, at);
     if (is_fenced(entries[x])) add_past_of_token(before);
+    // A store that carries out what it refuses shows it only here: this rule is closer than that of
+    // the answer which did not find the key.
     const Index refused = refused_deletion(x, before);
     if (refused != kNone) {
       shown.push_back(refused);
@@ -503,6 +546,7 @@ class Decider {
     }
   }
 
+  // No state explains the answer, so the rule is that of the answer which was due instead.
   [[nodiscard]] static std::string_view flexible_requirement(const Entry& entry_here) {
     const bool get = entry_here.action == Action::kGet;
     switch (entry_here.outcome) {
@@ -538,6 +582,8 @@ class Decider {
   }
 
   // By class, and in each by call: what returned before another one was called comes first.
+  // Filled by counting, since there are about as many classes as operations: only what shares one
+  // is sorted.
   void sort_order() {
     const std::size_t classes = called_before_.size();
     std::vector<Index> end(classes + 1, 0);

@@ -7,6 +7,10 @@
 namespace fencepost::history {
 namespace {
 
+// What a request was answered is forgotten, and not the request: without a reply it may have
+// happened or not, which allows all that any reply would. If there is no order then, there is none
+// whatever it was answered. So what is left proves the violation
+// (docs/decisions/0020-histories-by-versions.md).
 class Shrinker {
  public:
   Shrinker(const KeyHistory& history, const Bounds& bounds, const WitnessLimits& limits)
@@ -19,6 +23,7 @@ class Shrinker {
 
   std::vector<Index> run(std::int64_t stuck_at) {
     const auto& entries = history_.entries();
+    // The search has never come so far: most of a long history goes at once.
     forget_if_not_needed(chosen([&](const Entry& entry) { return entry.called > stuck_at; }));
     // First what changes nothing: that makes the search shorter.
     halve(chosen([](const Entry& entry) { return !entry.may_change(); }));
@@ -40,6 +45,8 @@ class Shrinker {
     return out;
   }
 
+  // As in delta debugging (Zeller 1999): most of a history has nothing to do with it, and goes in
+  // large parts.
   void halve(const std::vector<Index>& entries) {
     if (entries.empty() || left_ == 0 || forget_if_not_needed(entries) || entries.size() == 1) {
       return;
@@ -58,9 +65,12 @@ class Shrinker {
     KeyHistory weaker = history_.without_replies(forgotten_);
     weaker.resolve();
     bool still = !weaker.flaws().empty();
+    // The copy costs as much as there are entries, even where the search is over at once.
     std::size_t work = kept_.size();
     if (!still) {
       const SearchResult result = search(weaker, bounds_, limits_.search);
+      // A search that gives up has not shown that there is no order: the replies are kept, and the
+      // witness is larger than it need be, but right.
       still = result.decision == Decision::kNoOrder;
       work += result.steps;
     }
@@ -108,6 +118,7 @@ bool reads_what_was_refused(const KeyHistory& history, const Entry& read, Flaw& 
   const auto& entries = history.entries();
   for (Index i = 0; i < entries.size(); ++i) {
     if (!entries[i].writes_value() || entries[i].value != read.other) continue;
+    // One that was not applied may have left its token (Req: FT-OPEN-4), but not its value.
     if (entries[i].may_change() && entries[i].outcome != Outcome::kNotApplied) return false;
     refused = i;
   }
@@ -122,6 +133,9 @@ bool reads_what_was_refused(const KeyHistory& history, const Entry& read, Flaw& 
 }
 
 // What the last of them should not have been answered.
+// The search shows that there is no order, not which rule is broken. The last answer is the one
+// that the others leave no room for, so it is charged; where no rule forbids it, there is only the
+// order, which the protocol leaves open (Req: ENV-ORDER-OPEN-2).
 std::string_view requirement_of(const std::vector<Entry>& shown, bool keys_expire,
                                 const Bounds& bounds) {
   if (shown.empty()) return "ENV-ORDER-OPEN-2";
@@ -176,6 +190,7 @@ Flaw witness_of(const KeyHistory& history, const Bounds& bounds, const SearchRes
   std::sort(out.entries.begin(), out.entries.end(), [&](Index a, Index b) {
     return std::pair(entries[a].called, a) < std::pair(entries[b].called, b);
   });
+  // What versions spoke against was judged by a rule; what follows is a guess by outcomes.
   if (!hint.requirement.empty()) {
     out.requirement = hint.requirement;
     out.what = hint.what;

@@ -32,6 +32,8 @@ enum class Type : std::uint8_t {
   kAuth,
 };
 
+// By Type. Type 0 is reserved: no packet has it, but one that is refused has to be called
+// something.
 constexpr std::array<std::string_view, 16> kNames = {
     "packet of type 0", "CONNECT",  "CONNACK",    "PUBLISH", "PUBACK",      "PUBREC",
     "PUBREL",           "PUBCOMP",  "SUBSCRIBE",  "SUBACK",  "UNSUBSCRIBE", "UNSUBACK",
@@ -41,9 +43,11 @@ enum class Form { kByte, kTwoBytes, kFourBytes, kVariable, kText, kPair };
 
 // Where a property may stand: bits by packet type, and of its own for the will. (2.2.2.2)
 constexpr std::uint32_t in(Type type) { return 1U << static_cast<unsigned>(type); }
+// They stand in the CONNECT, but in a list of their own with other members. (3.1.3.2)
 constexpr std::uint32_t kInWill = 1U << 16;
 constexpr std::uint32_t kInAcks =
     in(Type::kPuback) | in(Type::kPubrec) | in(Type::kPubrel) | in(Type::kPubcomp);
+// Whatever says how something went may have a Reason String, from either side.
 constexpr std::uint32_t kInAnswers = in(Type::kConnack) | kInAcks | in(Type::kSuback) |
                                      in(Type::kUnsuback) | in(Type::kDisconnect) | in(Type::kAuth);
 constexpr std::uint32_t kInMessages = in(Type::kPublish) | kInWill;
@@ -55,6 +59,8 @@ struct PropertyRule {
   Form form;
   std::uint32_t where;
 };
+// Binary data are written as texts are (1.5.4, 1.5.6), so kText is both; is_text() tells them
+// apart.
 constexpr auto kPropertyRules = std::to_array<PropertyRule>({
     {PropertyId::kPayloadFormat, Form::kByte, kInMessages},
     {PropertyId::kMessageExpiry, Form::kFourBytes, kInMessages},
@@ -93,9 +99,11 @@ const PropertyRule* rule_of(std::uint32_t id) {
 }
 
 // Of all but the payload format, where 1 is UTF-8 and 0 is nothing special, it says yes or no.
+// Maximum QoS is one of them: a server that takes QoS 2 leaves it out. (3.2.2.3.4)
 bool is_flag(PropertyId id) { return rule_of(static_cast<std::uint32_t>(id))->form == Form::kByte; }
 
 // 2.2.2.2: of these, 0 is a protocol error.
+// (3.8.2.1.2, 3.1.2.11.3, 3.3.2.3.4, 3.1.2.11.4)
 bool may_be_zero(PropertyId id) {
   return id != PropertyId::kSubscriptionId && id != PropertyId::kReceiveMaximum &&
          id != PropertyId::kTopicAlias && id != PropertyId::kMaximumPacketSize;
@@ -122,6 +130,8 @@ class Writer {
     two_bytes(number);
   }
   void text(std::string_view text) {
+    // Its length would be cut to two bytes, and the rest read as something else. The first such
+    // text is named; nothing of the packet goes out.
     if (text.size() > kLongestText && trouble_.empty()) {
       trouble_ = "a text of " + std::to_string(text.size()) + " bytes, where " +
                  std::to_string(kLongestText) + " is the most";
@@ -131,6 +141,8 @@ class Writer {
   }
   void rest(std::string_view bytes) { out_ += bytes; }
   void properties(const Properties& all) {
+    // Their length stands before them, in as many bytes as it needs: it is known when they are
+    // written.
     Writer inside;
     for (const Property& each : all.all()) inside.property(each);
     if (trouble_.empty()) trouble_ = inside.trouble_;
@@ -141,6 +153,8 @@ class Writer {
   void reason_and_properties(std::uint8_t reason, const Properties& all) {
     if (reason == 0 && all.all().empty()) return;
     byte(reason);
+    // The reason must stand before properties even where it is 0: they are told apart by place
+    // alone.
     if (!all.all().empty()) properties(all);
   }
 
@@ -192,6 +206,7 @@ Encoded encode_packet(const Connect& packet) {
     flags |= kWill | static_cast<std::uint32_t>(packet.will->qos) << 3U;
     if (packet.will->retain) flags |= kWillRetain;
   }
+  // MQTT 5 allows a password without a user name, which MQTT 3.1.1 did not. (3.1.2.9)
   if (packet.user) flags |= kUser;
   if (packet.password) flags |= kPassword;
   Writer out;
@@ -201,6 +216,7 @@ Encoded encode_packet(const Connect& packet) {
   out.two_bytes(packet.keep_alive_s);
   out.properties(packet.properties);
   out.text(packet.client_id);
+  // 3.1.3: in this order, and each only where its flag is set.
   if (packet.will) {
     out.properties(packet.will->properties);
     out.text(packet.will->topic);
@@ -222,6 +238,7 @@ Encoded encode_packet(const Connack& packet) {
 Encoded encode_packet(const Publish& packet) {
   Writer out;
   out.text(packet.topic);
+  // 2.2.1: of QoS 0 there is none, and what comes next would be read for it.
   if (packet.qos > 0) out.two_bytes(packet.packet_id);
   out.properties(packet.properties);
   out.rest(packet.payload);
@@ -235,6 +252,7 @@ Encoded encode_packet(const Ack& packet) {
   Writer out;
   out.two_bytes(packet.packet_id);
   out.reason_and_properties(packet.reason, packet.properties);
+  // 2.1.3: reserved bits, which are not 0 in a PUBREL, a SUBSCRIBE and an UNSUBSCRIBE.
   return out.packet(static_cast<Type>(packet.kind), packet.kind == AckKind::kPubrel ? 2 : 0);
 }
 
@@ -296,11 +314,13 @@ class Reader {
   [[nodiscard]] std::string name() const {
     return with_article(kNames.at(static_cast<std::size_t>(type_)));
   }
+  // Also after a failure, so that no loop over the rest goes on.
   [[nodiscard]] bool at_end() const { return bytes_.empty() || failed(); }
   [[nodiscard]] bool failed() const { return error_.has_value(); }
   [[nodiscard]] const DecodeError& error() const { return *error_; }
 
   void refuse(std::uint8_t reason, const std::string& text, std::string_view statement = {}) {
+    // What is wrong later is often but what follows from the first.
     if (!failed()) error_ = DecodeError{reason, text, statement};
   }
   void refuse(const std::string& text, std::string_view statement = {}) {
@@ -309,12 +329,14 @@ class Reader {
 
   std::uint32_t number(std::size_t size) {
     std::uint32_t out = 0;
+    // 1.5.2, 1.5.3: the highest byte first.
     for (const char byte : take(size)) out = out << 8U | static_cast<unsigned char>(byte);
     return out;
   }
   std::uint8_t byte() { return static_cast<std::uint8_t>(number(1)); }
   std::uint16_t two_bytes() { return static_cast<std::uint16_t>(number(2)); }
   std::string text() { return std::string(take(two_bytes())); }
+  // 3.3.3: a payload has no length of its own.
   std::string rest() { return std::string(take(bytes_.size())); }
 
   // 2.2.1: packet identifiers are never 0.
@@ -322,6 +344,8 @@ class Reader {
     const std::uint16_t id = two_bytes();
     const bool answers = type_ >= Type::kPuback && type_ <= Type::kPubcomp;
     if (id == 0) {
+      // Of an acknowledgement the standard says that it repeats the identifier of the PUBLISH,
+      // which is not 0.
       refuse(kProtocolError, name() + " with packet identifier 0",
              answers ? "MQTT-2.2.1-5" : "MQTT-2.2.1-3");
     }
@@ -330,6 +354,7 @@ class Reader {
 
   Properties properties(std::uint32_t where) {
     const std::uint32_t size = variable();
+    // A reader of their own: no property reaches beyond their length into what stands behind.
     Reader inside(type_, take(size));
     Properties out;
     while (!failed() && !inside.at_end()) {
@@ -343,6 +368,7 @@ class Reader {
  private:
   std::string_view take(std::size_t size) {
     if (failed()) return {};
+    // The packet is whole by its header, so more bytes would not mend it.
     if (size > bytes_.size()) {
       refuse(name() + " that ends within its content");
       return {};
@@ -354,6 +380,8 @@ class Reader {
 
   std::uint32_t variable() {
     std::uint32_t out = 0;
+    // 1.5.5: four bytes at most. A last byte of 0 says nothing, so that the number has a byte too
+    // many.
     for (unsigned shift = 0; shift < 28; shift += 7) {
       const std::uint32_t next = byte();
       out |= (next & 0x7fU) << shift;
@@ -366,16 +394,19 @@ class Reader {
 
   void property(Properties& out, std::uint32_t where) {
     const std::uint32_t id = variable();
+    // Its type is a number of variable length, though all that there are have one byte. (2.2.2.2)
     const PropertyRule* rule = rule_of(id);
     if (rule == nullptr) return refuse(name() + " with a property of type " + hex(id));
     if ((rule->where & where) == 0) {
       return refuse(kProtocolError, name() + " with property " + hex(id) + ", which is not for it");
     }
+    // A limit of our own: each takes a hundred times the five bytes that it costs to send.
     if (out.all().size() >= kMostProperties) {
       return refuse(kTooLarge,
                     name() + " with more than " + std::to_string(kMostProperties) + " properties");
     }
     // A message that matches several subscriptions has an identifier of each. (3.3.2.3.8)
+    // User properties may come any number of times, with the same name, too. (3.3.2.3.7)
     const bool repeats = rule->form == Form::kPair ||
                          (rule->id == PropertyId::kSubscriptionId && type_ == Type::kPublish);
     if (!repeats && out.find(rule->id) != nullptr) {
@@ -397,6 +428,7 @@ class Reader {
       case Form::kText:
         return out.add(rule.id, text());
       case Form::kPair: {
+        // Read by itself: C++ leaves open which argument of a call is evaluated first.
         std::string key = text();
         return out.add_user(std::move(key), text());
       }
@@ -404,6 +436,7 @@ class Reader {
   }
 
   void add_number(Properties& out, PropertyId id, std::uint32_t number) {
+    // Where the bytes had ended, the 0 that was read is none of the packet's.
     const bool legal = (number != 0 || may_be_zero(id)) && (number <= 1 || !is_flag(id));
     if (!legal && !failed()) {
       return refuse(
@@ -432,6 +465,8 @@ class Reader {
 
 Connect read_connect(Reader& in) {
   Connect out;
+  // These two stand first in each version of MQTT, so that a server can tell which one it is. A
+  // client of an older one breaks no rule of MQTT 5; PacketReader goes on with its packets unread.
   const std::string protocol = in.text();
   const unsigned version = in.byte();
   if (protocol != "MQTT" || version != kVersion) {
@@ -454,6 +489,7 @@ Connect read_connect(Reader& in) {
     Will will{.qos = qos, .retain = retain};
     will.properties = in.properties(kInWill);
     will.topic = in.text();
+    // Binary data, which have the form of a text. (3.1.3.4)
     will.payload = in.text();
     out.will = std::move(will);
   }
@@ -464,6 +500,7 @@ Connect read_connect(Reader& in) {
                                                                : qos != 0 ? "MQTT-3.1.2-11"
                                                                           : "MQTT-3.1.2-13");
   }
+  // Each by its own flag: a password may come without a user name. (3.1.2.9)
   if ((flags & 0x80U) != 0) out.user = in.text();
   if ((flags & 0x40U) != 0) out.password = in.text();
   return out;
@@ -472,6 +509,7 @@ Connect read_connect(Reader& in) {
 Connack read_connack(Reader& in) {
   Connack out;
   const std::uint8_t flags = in.byte();
+  // 3.2.2.1: bits 7 to 1 must be 0.
   if (flags > 1) in.refuse("a CONNACK with reserved flags set");
   out.session_present = flags == 1;
   out.reason = in.byte();
@@ -486,6 +524,8 @@ Publish read_publish(Reader& in, std::uint32_t flags) {
   out.retain = (flags & 1U) != 0;
   if (out.qos == 3) in.refuse("a PUBLISH with QoS 3", "MQTT-3.3.1-4");
   if (out.qos == 0 && out.duplicate) in.refuse("a PUBLISH with DUP and QoS 0", "MQTT-3.3.1-2");
+  // It may be empty where there is an alias; who receives it knows whether it stands for one.
+  // (3.3.2.1)
   out.topic = in.text();
   if (out.qos > 0) out.packet_id = in.packet_id();
   out.properties = in.properties();
@@ -507,6 +547,7 @@ Subscribe read_subscribe(Reader& in) {
     Subscription each{.filter = in.text()};
     each.options = in.byte();
     const bool reserved = (each.options & 0xc0U) != 0;
+    // 3.8.3.1: QoS and Retain Handling have two bits each, of which 3 is no value.
     const bool legal = !reserved && (each.options & 3U) != 3 && (each.options & 0x30U) != 0x30;
     if (!legal) {
       in.refuse("a SUBSCRIBE with options that cannot be",
@@ -531,11 +572,14 @@ template <typename Answer>
 Answer read_reasons(Reader& in) {
   Answer out{.packet_id = in.packet_id(), .properties = in.properties()};
   for (const char reason : in.rest()) out.reasons.push_back(static_cast<std::uint8_t>(reason));
+  // One for each filter (3.9.3, 3.11.3), and there is no request without a filter. How many there
+  // were only its client knows.
   if (out.reasons.empty()) in.refuse(in.name() + " without a reason code");
   return out;
 }
 
 // 3.14.2.1, 3.15.2.1
+// A reason code of 0 may be left out, and so may properties behind it.
 template <typename Last>
 Last read_last(Reader& in) {
   Last out;
@@ -566,6 +610,7 @@ Packet read_packet(Reader& in, Type type, std::uint32_t flags) {
     case Type::kUnsuback:
       return read_reasons<Unsuback>(in);
     case Type::kPingreq:
+      // 3.12, 3.13: neither has anything behind its header. decode() refuses what has.
       return Pingreq{};
     case Type::kPingresp:
       return Pingresp{};
@@ -574,6 +619,7 @@ Packet read_packet(Reader& in, Type type, std::uint32_t flags) {
     case Type::kAuth:
       return read_last<Auth>(in);
   }
+  // Not reached: type 0 was refused, and four bits have no more than fifteen others.
   return Pingreq{};
 }
 
@@ -586,9 +632,11 @@ struct Header {
 Result<std::optional<Header>, DecodeError> read_header(std::string_view bytes) {
   std::size_t length = 0;
   for (std::size_t i = 1; i <= 4; ++i) {
+    // What is wrong with the bytes that are there is said before the rest has come.
     if (i >= bytes.size()) return std::nullopt;
     const auto next = static_cast<unsigned char>(bytes[i]);
     length |= static_cast<std::size_t>(next & 0x7fU) << (7 * (i - 1));
+    // 1.5.5 wants as few bytes as can be; else one length had several forms.
     if (next == 0 && i > 1) {
       return fail(DecodeError{kMalformed, "a packet with a length of too many bytes", kShortest});
     }
@@ -615,6 +663,7 @@ std::optional<std::uint32_t> Properties::number(PropertyId id) const {
 }
 
 std::string_view name(const Packet& packet) {
+  // One alternative with four names, which therefore has none below.
   if (const auto* ack = std::get_if<Ack>(&packet)) {
     return kNames.at(static_cast<std::size_t>(ack->kind));
   }
@@ -625,6 +674,7 @@ std::string_view name(const Packet& packet) {
 }
 
 std::string with_article(std::string_view name) {
+  // No packet begins with another vowel.
   const bool vowel = !name.empty() && (name[0] == 'A' || name[0] == 'U');
   return (vowel ? "an " : "a ") + std::string(name);
 }
@@ -634,6 +684,7 @@ Result<std::string, std::string> encode(const Packet& packet) {
 }
 
 std::size_t size_of_first(std::string_view bytes) {
+  // 0 also where the length is malformed: what is wrong with it is for decode() to say.
   const auto header = read_header(bytes);
   return header && *header ? (*header)->size + (*header)->length : 0;
 }
@@ -642,6 +693,8 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
   if (bytes.empty()) return std::nullopt;
   const auto first = static_cast<unsigned char>(bytes[0]);
   const std::uint32_t flags = first & 0xfU;
+  // By the first byte alone, as far as it goes: a peer that speaks something else, such as HTTP, is
+  // told so before its bytes are taken for a length that never comes.
   if (first < 0x10) return fail(DecodeError{kMalformed, "a packet of type 0"});
   const auto type = static_cast<Type>(first >> 4U);
   const std::string name = with_article(kNames.at(static_cast<std::size_t>(type)));
@@ -655,14 +708,17 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
   if (!header) return fail(header.error());
   if (!*header) return std::nullopt;
   const auto [head, length] = **header;
+  // Before it has come: nothing that is too large is kept.
   if (head + length > limit) {
     return fail(DecodeError{kTooLarge, name + " of " + std::to_string(head + length) +
                                            " bytes, where " + std::to_string(limit) +
                                            " is the most"});
   }
   if (bytes.size() < head + length) return std::nullopt;
+  // Read only when all of it is there: what ends too early then is wrong, and not just late.
   Reader in(type, bytes.substr(head, length));
   Packet packet = read_packet(in, type, flags);
+  // A PUBLISH cannot have any: its payload is all that is left.
   if (!in.at_end()) in.refuse(name + " with bytes behind its end");
   if (in.failed()) return fail(in.error());
   return Decoded{.packet = std::move(packet), .size = head + length};
@@ -670,6 +726,7 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
 
 Result<Properties, DecodeError> decode_properties(std::string_view bytes, PropertiesOf packet) {
   std::string with_length;
+  // As they would stand in the packet, so that one reader has the rules of both.
   add_variable(with_length, bytes.size());
   with_length += bytes;
   Reader in(packet == PropertiesOf::kConnect ? Type::kConnect : Type::kSubscribe, with_length);
@@ -682,6 +739,7 @@ namespace {
 
 std::optional<DecodeError> trouble_of_text(std::string_view text) {
   if (!is_utf8(text)) return DecodeError{kMalformed, "that is not UTF-8", "MQTT-1.5.4-1"};
+  // U+0000 is UTF-8, and forbidden all the same. (1.5.4)
   if (text.find('\0') != std::string_view::npos) {
     return DecodeError{kMalformed, "with U+0000", "MQTT-1.5.4-2"};
   }
@@ -693,6 +751,7 @@ bool is_text(PropertyId id) {
   return id != PropertyId::kCorrelationData && id != PropertyId::kAuthenticationData;
 }
 
+// PINGREQ and PINGRESP have none.
 const Properties* properties_of(const Packet& packet) {
   return std::visit(
       [](const auto& each) -> const Properties* {
@@ -713,6 +772,7 @@ class TextCheck {
   void properties(const Properties& properties) {
     for (const Property& each : properties.all()) {
       if (!is_text(each.id)) continue;
+      // Of all but these the value is empty, and right.
       const bool user = each.id == PropertyId::kUserProperty;
       const std::string_view what = user ? "a user property" : "a property";
       text(what, each.text);
@@ -725,6 +785,7 @@ class TextCheck {
       properties(connect.will->properties);
       text("a will topic", connect.will->topic);
     }
+    // Will payload and password are binary data. (3.1.3.4, 3.1.3.6)
     text("a user name", connect.user.value_or(""));
   }
 
@@ -736,6 +797,8 @@ class TextCheck {
 std::optional<DecodeError> trouble_of_texts(const Packet& packet) {
   TextCheck check;
   if (const auto* publish = std::get_if<Publish>(&packet)) {
+    // Not its payload, even where the Payload Format Indicator calls it UTF-8: who receives it may
+    // check that, and need not. (3.3.2.3.2)
     check.text("a topic", publish->topic);
   } else if (const auto* connect = std::get_if<Connect>(&packet)) {
     check.connect(*connect);
