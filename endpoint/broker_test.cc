@@ -875,6 +875,18 @@ TEST(BrokerTls, WorksWithoutClientCertificate) {
   }
 }
 
+// Of what does not go out at once the rest is written later, from where it stands by then.
+TEST(BrokerTls, SendsMoreThanTheSocketTakesAtOnce) {
+  constexpr int kMessages = 40;
+  TlsWorld world(Certificates::get().listener("server", false), [](MqttOptions&) {});
+  Peer client = world.connect("c");
+  const codec::Message message{.topic = "elsewhere", .payload = std::string(1 << 20, 'x')};
+  for (int i = 0; i < kMessages; ++i) {
+    client.publish(message);
+  }
+  EXPECT_EQ(client.ask({"SET", "k", "v"}), "+OK\r\n");
+}
+
 TEST(BrokerTls, RefusesABrokerOfAnotherAuthority) {
   TlsWorld world(Certificates::get().listener("server", false), [](MqttOptions& options) {
     options.ca = Certificates::get().file("stranger.pem");

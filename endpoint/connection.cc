@@ -21,6 +21,7 @@ constexpr std::size_t kMostUnwritten = std::size_t{4} << 20U;
 constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;
+constexpr std::size_t kPacketIds = 65'535;
 
 }  // namespace
 
@@ -401,7 +402,15 @@ void Connection::end(std::optional<int> reason, const std::string& text, std::st
   events_.push_back({{Disconnected{reason, text, std::string(section)}, steady_now()}, 0});
 }
 
-// 2.2.1: not 0, and none that is in use.
+// 2.2.1: there are no more. A broker that acknowledges nothing leaves none for a SUBSCRIBE.
+bool Connection::has_packet_id() const { return pending_.size() < kPacketIds; }
+
+Error Connection::no_packet_id() {
+  return {ErrorKind::kTimeout, "no packet identifier is free: " + std::to_string(kPacketIds) +
+                                   " messages are not acknowledged"};
+}
+
+// 2.2.1: not 0, and none that is in use. One must be free.
 std::uint16_t Connection::next_packet_id() {
   do {
     last_packet_id_ =
@@ -462,6 +471,7 @@ Result<wire::Suback, Error> Connection::subscribe(const std::string& filter, Dur
   if (connack_->properties.number(PropertyId::kSubscriptionIdAvailable) == 0U) {
     properties->remove(PropertyId::kSubscriptionId);
   }
+  if (!has_packet_id()) return fail(no_packet_id());
   suback_.reset();
   awaited_ = next_packet_id();
   const auto options = static_cast<std::uint8_t>(kSubscriptionQos | extras_.subscription_options);
@@ -477,6 +487,7 @@ Result<wire::Suback, Error> Connection::subscribe(const std::string& filter, Dur
 Result<wire::Unsuback, Error> Connection::unsubscribe(const std::string& filter, Duration timeout) {
   Lock lock(mutex_);
   if (ended_) return fail(lost("the client is not connected"));
+  if (!has_packet_id()) return fail(no_packet_id());
   unsuback_.reset();
   awaited_ = next_packet_id();
   send(wire::Unsubscribe{.packet_id = *awaited_, .filters = {filter}});
@@ -499,10 +510,11 @@ Result<void, Error> Connection::publish(wire::Publish message) {
   return wait_until_written(lock);
 }
 
-Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool has_packet_id) {
+Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool numbered) {
   Lock lock(mutex_);
   if (ended_) return fail(lost("the client is not connected"));
-  if (!has_packet_id) odd.packet.packet_id = next_packet_id();
+  if (!numbered && !has_packet_id()) return fail(no_packet_id());
+  if (!numbered) odd.packet.packet_id = next_packet_id();
   const auto bytes = wire::encode(odd);
   if (!bytes) return fail(Error{ErrorKind::kInvalid, "cannot publish: " + bytes.error()});
   if (odd.packet.qos > 0) expect_acknowledgement(odd.packet, true);

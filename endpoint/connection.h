@@ -54,7 +54,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
   // At once, whatever the broker's Receive Maximum is; with its own packet id, or the next one.
-  [[nodiscard]] Result<void, Error> publish_oddly(wire::OddPublish odd, bool has_packet_id);
+  [[nodiscard]] Result<void, Error> publish_oddly(wire::OddPublish odd, bool numbered);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();
 
@@ -103,6 +103,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   [[nodiscard]] bool has_enough() const;
   // Somebody has to be told that there is something for receive().
   [[nodiscard]] bool has_news() const { return on_event_ && !events_.empty() && !attended_; }
+  [[nodiscard]] bool has_packet_id() const;
+  [[nodiscard]] static Error no_packet_id();
   [[nodiscard]] std::uint16_t next_packet_id();
   [[nodiscard]] Error lost(const std::string& what) const;
 

@@ -37,6 +37,11 @@ std::string load_files(SSL_CTX* context, const MqttOptions& broker,
   return {};
 }
 
+// What could not be written waits, and its bytes may have moved, and become more, meanwhile.
+void write_in_parts(SSL_CTX* context) {
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+}
+
 }  // namespace
 
 std::string last_tls_reason() {
@@ -53,6 +58,7 @@ Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
   if (context == nullptr) return fail(last_tls_reason());
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);  // RFC 8996
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
+  write_in_parts(context.get());
   if (std::string trouble = load_files(context.get(), broker, credentials); !trouble.empty()) {
     return fail(std::move(trouble));
   }
@@ -81,9 +87,7 @@ Result<TlsContext, std::string> make_server_context(const std::filesystem::path&
   const bool own = SSL_CTX_use_certificate_chain_file(context.get(), certificate.c_str()) == 1 &&
                    SSL_CTX_use_PrivateKey_file(context.get(), key.c_str(), SSL_FILETYPE_PEM) == 1;
   if (!own) return fail("cannot use the certificate and its key: " + last_tls_reason());
-  // What could not be written waits, and its bytes may have moved meanwhile.
-  SSL_CTX_set_mode(context.get(),
-                   SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  write_in_parts(context.get());
   if (client_ca.empty()) return context;
   if (SSL_CTX_load_verify_locations(context.get(), client_ca.c_str(), nullptr) != 1) {
     return fail("cannot use the authorities in " + client_ca.string() + ": " + last_tls_reason());

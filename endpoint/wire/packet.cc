@@ -397,8 +397,9 @@ class Reader {
     // Its type is a number of variable length, though all that there are have one byte. (2.2.2.2)
     const PropertyRule* rule = rule_of(id);
     if (rule == nullptr) return refuse(name() + " with a property of type " + hex(id));
+    // Malformed, as a property of an unknown type is. (2.2.2.2)
     if ((rule->where & where) == 0) {
-      return refuse(kProtocolError, name() + " with property " + hex(id) + ", which is not for it");
+      return refuse(name() + " with property " + hex(id) + ", which is not for it");
     }
     // A limit of our own: each takes a hundred times the five bytes that it costs to send.
     if (out.all().size() >= kMostProperties) {

@@ -125,7 +125,7 @@ TEST(Decode, RefusesWhatTheStandardCallsMalformed) {
             0x81, "property of type 0x61"},
            {"\x30\6\0\1t\2\1\2"s, 0x82, "property 0x01 of 2"},
            {"\x30\x08\0\1t\4\1\1\1\0"s, 0x82, "property 0x01 twice"},
-           {"\x30\x09\0\1t\5\x11\0\0\0\1"s, 0x82, "property 0x11, which is not for it"},
+           {"\x30\x09\0\1t\5\x11\0\0\0\1"s, 0x81, "property 0x11, which is not for it"},
            {"\x30\7\0\1t\3\x23\0\0"s, 0x82, "property 0x23 of 0"},
            {"\x30\x0a\0\1t\6\x0b\xff\xff\xff\xff\1"s, 0x81, "more than four bytes"},
            {"\x40\1\0"s, 0x81, "PUBACK that ends within"},

@@ -432,7 +432,7 @@ void Oracle::State::allow_any_change(KeyKnowledge& known, std::string_view key_n
     notifications.expect(known, key_name,
                          {.operation = operation,
                           .from = exchange.sent,
-                          .known_at = exchange.reply->time,
+                          .known_at = exchange.reply ? exchange.reply->time : exchange.sent,
                           .certain = false,
                           .rule = "NTF-SEND-1"});
   }
@@ -491,10 +491,17 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   // (open_form_of).
   const auto& command = exchange.command;
   if (!legal || !exchange.reply) {
-    // Without a reply it is not known whether the store has done what it was asked to.
-    if (command) {
+    // Without a reply it is not known whether the store has done what it was asked to. Of a
+    // forbidden response topic that is open, whatever comes. Req: ENV-RESPONSE-TOPIC-OPEN-4
+    const bool forbidden =
+        request.response_topic && codec::response_topic_fault(*request.response_topic);
+    if (command && command->verb != Verb::kGet && (legal || forbidden)) {
       KeyKnowledge& known = keys.at(command->key);
-      if (command->verb != Verb::kGet && legal) KeyTable::forget(known);
+      KeyTable::forget(known);
+      if (forbidden) allow_any_change(known, command->key, exchange);
+      if (forbidden && command->verb == Verb::kKeynotify) {
+        keys.observation(known, client_id).registered = Registered::kPerhaps;
+      }
     }
     if (!legal && !exchange.reply) return {};
     if (!legal) return undecidable("ENV-RESPONSE-TOPIC-5", "such a request has no effect");

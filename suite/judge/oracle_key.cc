@@ -114,9 +114,8 @@ class Outcomes {
   void add_limit_refusals() {
     if (!asked_.limited) return;
     refuse(ErrorCode::kNotAuthorized).unknowable = true;
-    if (asked_.command.verb == Verb::kSet && !before_.exists) {
-      refuse(ErrorCode::kQuotaExceeded).unknowable = true;
-    }
+    // Also where the key exists: Req: QUOTA-OPEN-1.
+    if (asked_.command.verb == Verb::kSet) refuse(ErrorCode::kQuotaExceeded).unknowable = true;
   }
 
   // The fencing rule: refusals, and whether the request can pass.

@@ -31,6 +31,11 @@ class Conversation {
  public:
   std::string token = stamp(kBegin);  // a right one
 
+  explicit Conversation(OracleOptions options = {.clock = {.low_ms = -1, .high_ms = 1},
+                                                 .starts_empty = true,
+                                                 .limited = false})
+      : oracle_(options) {}
+
   // The judgement on the reply. A SET that applies gets a version.
   Judgement ask(const std::vector<std::string_view>& arguments, std::string_view answer,
                 const std::string& ft = {}, const std::string& ts = {}) {
@@ -56,6 +61,18 @@ class Conversation {
     return oracle_.judge(kClient, exchange);
   }
 
+  // A request with a response topic that is forbidden, and no reply.
+  Judgement ask_in_vain(const std::vector<std::string_view>& arguments) {
+    now_ += milliseconds{10};
+    codec::Message request;
+    request.topic = codec::kRequestTopic;
+    request.payload = codec::encode_command(arguments);
+    request.response_topic = std::string(codec::kRequestTopic);
+    request.correlation_data = "1";
+    request.user_properties.emplace_back("__ts", stamp(now_));
+    return oracle_.judge(kClient, Exchange(std::move(request), now_, now_.count()));
+  }
+
   // The deletion of `key` is told while a KEYNOTIFY of it is under way, or while nothing is.
   Judgement told_of_deletion(std::string_view key, bool while_asked) {
     now_ += milliseconds{10};
@@ -73,8 +90,28 @@ class Conversation {
 
  private:
   milliseconds now_ = kBegin;
-  Oracle oracle_{{.clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = false}};
+  Oracle oracle_;
 };
+
+// Req: ENV-RESPONSE-TOPIC-OPEN-4
+TEST(Oracle, ARequestWithAForbiddenResponseTopicMayBeCarriedOut) {
+  for (const std::string_view now : {"$1\r\nv\r\n", "$1\r\nw\r\n"}) {
+    Conversation talk;
+    EXPECT_EQ(talk.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+    EXPECT_NE(talk.ask_in_vain({"SET", "k", "w"}).answer, Answer::kRejected);
+    EXPECT_NE(talk.ask({"GET", "k"}, now).answer, Answer::kRejected) << now;
+  }
+}
+
+// Req: QUOTA-OPEN-1
+TEST(Oracle, AStoreAtItsQuotaMayRefuseAnOverwrite) {
+  Conversation talk({.clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = true});
+  EXPECT_EQ(talk.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+  EXPECT_NE(talk.ask({"SET", "k", "w"}, "-ERR the quota has been exceeded\r\n").answer,
+            Answer::kRejected);
+  EXPECT_EQ(talk.ask({"DEL", "k"}, "-ERR the quota has been exceeded\r\n").answer,
+            Answer::kRejected);
+}
 
 void expect_broken(const Judgement& judgement, std::string_view requirement) {
   EXPECT_EQ(judgement.answer, Answer::kRejected) << judgement.because;
