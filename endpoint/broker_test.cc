@@ -877,10 +877,10 @@ TEST(BrokerTls, WorksWithoutClientCertificate) {
 
 // Of what does not go out at once the rest is written later, from where it stands by then.
 TEST(BrokerTls, SendsMoreThanTheSocketTakesAtOnce) {
-  constexpr int kMessages = 40;
+  constexpr int kMessages = 100;
   TlsWorld world(Certificates::get().listener("server", false), [](MqttOptions&) {});
   Peer client = world.connect("c");
-  const codec::Message message{.topic = "elsewhere", .payload = std::string(1 << 20, 'x')};
+  const codec::Message message{.topic = "elsewhere", .payload = std::string(3 << 20, 'x'), .qos = 0};
   for (int i = 0; i < kMessages; ++i) {
     client.publish(message);
   }
