@@ -880,7 +880,8 @@ TEST(BrokerTls, SendsMoreThanTheSocketTakesAtOnce) {
   constexpr int kMessages = 100;
   TlsWorld world(Certificates::get().listener("server", false), [](MqttOptions&) {});
   Peer client = world.connect("c");
-  const codec::Message message{.topic = "elsewhere", .payload = std::string(3 << 20, 'x'), .qos = 0};
+  const codec::Message message{
+      .topic = "elsewhere", .payload = std::string(3 << 20, 'x'), .qos = 0};
   for (int i = 0; i < kMessages; ++i) {
     client.publish(message);
   }
