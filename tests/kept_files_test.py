@@ -4,6 +4,7 @@ set.nx.refus*).
 
 usage: kept_files_test.py BUILD_BIN_DIR [unittest arguments]"""
 
+import base64
 import json
 
 import harness
@@ -20,7 +21,9 @@ class KeptFiles(harness.FolderTest):
         self.assertRegex(result.stdout, r"known: 1 difference, \d+ failures; new: none")
 
     def test_evidence_comes_to_the_same_verdicts(self):
-        result = run("judge", KEPT / "run.evidence")
+        evidence = self.folder / "run.evidence"
+        evidence.write_bytes(base64.b64decode((KEPT / "run.evidence.base64").read_bytes()))
+        result = run("judge", evidence)
         self.assertEqual(1, result.returncode, result.stdout[-2000:])
         self.assertIn("verdicts: 6 the same as those of the run, 0 not", result.stdout)
 
