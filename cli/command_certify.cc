@@ -41,19 +41,22 @@ report::Github github_of(const CertifyOptions& options) {
 
 // The command line that repeats this run, without the selection of cases.
 std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
-  std::string out = command_for(options.program, "certify",
-                                {.url = options.endpoint, .descriptor = options.descriptor});
-  if (!options.scenarios.empty()) out += " --scenarios " + text::shell_word(options.scenarios);
-  if (options.profile != "auto") out += " --profile " + options.profile;
-  if (options.wording != "auto") out += " --wording " + options.wording;
-  if (!options.driver.empty()) out += " --driver " + options.driver;
-  if (options.strict) out += " --strict";
-  if (options.fresh_connections) out += " --fresh-connections";
-  if (options.shuffle) out += " --shuffle";
-  if (options.stress == "none") out += " --stress none";
-  if (!options.baseline.file.empty())
-    out += " --baseline " + text::shell_word(options.baseline.file);
-  return out + fmt::format(" --seed {}", seed);
+  const auto unless = [](const std::string& value, const char* usual) {
+    return value == usual ? std::string() : value;
+  };
+  return command_for(options.program, "certify",
+                     {.url = options.endpoint, .descriptor = options.descriptor})
+      .option("--scenarios", options.scenarios)
+      .option("--profile", unless(options.profile, "auto"))
+      .option("--wording", unless(options.wording, "auto"))
+      .option("--driver", options.driver)
+      .flag("--strict", options.strict)
+      .flag("--fresh-connections", options.fresh_connections)
+      .flag("--shuffle", options.shuffle)
+      .option("--stress", options.stress == "none" ? "none" : "")
+      .option("--baseline", options.baseline.file)
+      .option("--seed", std::to_string(seed))
+      .text();
 }
 
 bool write_reports(const CertifyOptions& options, const run::SuiteResult& result,
@@ -326,8 +329,9 @@ report::ConsoleOptions console_style(const CertifyOptions& options, std::FILE* s
 void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
                 report::RunEvidence& evidence, run::SuiteResult& result) {
   std::string command = command_for(options.program, "stress",
-                                    {.url = options.endpoint, .descriptor = options.descriptor});
-  if (!options.driver.empty()) command += " --driver " + options.driver;
+                                    {.url = options.endpoint, .descriptor = options.descriptor})
+                            .option("--driver", options.driver)
+                            .text();
   const run::RunSettings& settings = plan.suite.settings;
   const auto bases = scenario::bases_of(settings.profile, settings.wording);
   std::function<void(const std::string&)> keep;

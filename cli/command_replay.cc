@@ -62,15 +62,16 @@ run::ExitCode replay(const ReplayOptions& options) {
   const run::RunSettings& settings = basis->settings;
   const auto url = endpoint::parse_url(basis->descriptor.url);
   const EndpointChoice choice{.url = options.endpoint, .descriptor = options.descriptor};
-  replay::Session session{.saved = {},
-                          .context = {.endpoint = url ? url->display() : "unknown",
-                                      .profile = settings.profile,
-                                      .wording = settings.wording,
-                                      .seed = settings.seed,
-                                      .strict = true,
-                                      .command = command_for(options.program, "certify", choice) +
-                                                 replay::certify_flags(settings, options.driver),
-                                      .started = utc_now()}};
+  replay::Session session{
+      .saved = {},
+      .context = {.endpoint = url ? url->display() : "unknown",
+                  .profile = settings.profile,
+                  .wording = settings.wording,
+                  .seed = settings.seed,
+                  .strict = true,
+                  .command = command_for(options.program, "certify", choice).text() +
+                             replay::certify_flags(settings, options.driver),
+                  .started = utc_now()}};
   session.run.runs = options.runs;
   session.saved = replay::load_saved_cases(options.paths, session.run.load_errors);
   for (const std::string& error : session.run.load_errors) print_error("{}\n", error);

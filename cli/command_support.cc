@@ -286,12 +286,12 @@ const std::atomic<bool>& stop_flag() { return stop_requested; }
 
 void stop_early() { stop_requested = true; }
 
-std::string command_for(const std::string& program, const char* command,
-                        const EndpointChoice& choice) {
-  std::string out = text::shell_word(program) + " " + command;
+text::CommandLine command_for(const std::string& program, const char* command,
+                              const EndpointChoice& choice) {
+  text::CommandLine out(program, command);
   // Passwords do not go into reports.
-  if (!choice.url.empty()) out += " --endpoint " + text::shell_word(endpoint::redacted(choice.url));
-  if (!choice.descriptor.empty()) out += " --descriptor " + text::shell_word(choice.descriptor);
+  if (!choice.url.empty()) out.option("--endpoint", endpoint::redacted(choice.url));
+  out.option("--descriptor", choice.descriptor);
   return out;
 }
 

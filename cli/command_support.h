@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/command_line.h"
 #include "base/text/output.h"
 #include "cli/commands.h"
 #include "endpoint/endpoint.h"
@@ -111,8 +112,8 @@ void complain(const NotReady& error);
 
 // The call of a command for that endpoint, each word as a shell takes it, without password:
 // `'/my tools/fencepost' certify --endpoint embedded`. `program`: as it was called.
-[[nodiscard]] std::string command_for(const std::string& program, const char* command,
-                                      const EndpointChoice& choice);
+[[nodiscard]] text::CommandLine command_for(const std::string& program, const char* command,
+                                            const EndpointChoice& choice);
 
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT set the flag from now on, and end all waits for endpoints a
 // second later; the second one ends the program at once. More than one call is one.

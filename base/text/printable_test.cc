@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include "base/text/command_line.h"
+
 namespace fencepost::text {
 namespace {
 
@@ -85,6 +87,15 @@ TEST(WithoutSecrets, HasStarsInTheirPlace) {
   EXPECT_EQ(without_secrets("password", {"pass", "password", ""}), "***");
   EXPECT_EQ(without_secrets("****", {"*"}), "************");
   EXPECT_EQ(without_secrets("text", {}), "text");
+}
+
+TEST(CommandLine, LeavesOutWhatWasNotGiven) {
+  CommandLine line("/my tools/fencepost", "stress");
+  line.option("--endpoint", "inproc:?fault=L13").option("--driver", "").flag("--strict", false);
+  line.option("--timeout-scale", 2.5, 1).option("--rate", 0, 0).flag("--shuffle", true).word("a b");
+  EXPECT_EQ(line.text(),
+            "'/my tools/fencepost' stress --endpoint 'inproc:?fault=L13' "
+            "--timeout-scale 2.5 --shuffle 'a b'");
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/text/command_line.h"
 #include "base/text/junit.h"
 #include "base/text/printable.h"
 #include "base/text/text_wrap.h"
@@ -114,11 +115,11 @@ std::string place_of(const ClientProblem& problem) {
 }
 
 std::string again_command(const CaseOutcome& outcome, const CertificateContext& context) {
-  std::string out = text::shell_word(context.program) + " certify-client";
-  if (context.profile != "deployed") out += " --profile " + context.profile;
-  out += " --only " + text::shell_word(outcome.test_case->id) + " --";
-  for (const std::string& word : context.command) out += ' ' + text::shell_word(word);
-  return line_text(out);
+  text::CommandLine out(context.program, "certify-client");
+  if (context.profile != "deployed") out.option("--profile", context.profile);
+  out.option("--only", outcome.test_case->id).word("--");
+  for (const std::string& word : context.command) out.word(word);
+  return line_text(out.text());
 }
 
 std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result) {

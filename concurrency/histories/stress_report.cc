@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/text/command_line.h"
 #include "base/text/printable.h"
 #include "base/text/text_wrap.h"
 #include "concurrency/histories/history_check.h"
@@ -203,18 +204,20 @@ std::string progress_text(double seconds, const stress::TrafficCounts& counts,
 
 std::string stress_command(const StressCall& call, const stress::RunSize& size,
                            std::uint64_t seed) {
-  std::string out = text::shell_word(call.program) + " stress";
-  if (!call.endpoint.empty()) out += " --endpoint " + text::shell_word(call.endpoint);
-  if (!call.descriptor.empty()) out += " --descriptor " + text::shell_word(call.descriptor);
-  if (!call.driver.empty()) out += " --driver " + call.driver;
-  if (!call.profile.empty()) out += " --profile " + call.profile;
-  if (!call.clock_offset.empty()) out += " --clock-offset " + call.clock_offset;
-  if (!call.on_the_way.empty()) out += " --on-the-way " + call.on_the_way;
-  if (call.timeout_scale != 1.0) out += fmt::format(" --timeout-scale {}", call.timeout_scale);
-  out += fmt::format(" --workload {} --clients {} --seed {} --duration {}", size.mix->name,
-                     size.clients, seed, call.duration);
-  if (call.rate > 0) out += fmt::format(" --rate {:g}", call.rate);
-  return out;
+  return text::CommandLine(call.program, "stress")
+      .option("--endpoint", call.endpoint)
+      .option("--descriptor", call.descriptor)
+      .option("--driver", call.driver)
+      .option("--profile", call.profile)
+      .option("--clock-offset", call.clock_offset)
+      .option("--on-the-way", call.on_the_way)
+      .option("--timeout-scale", call.timeout_scale, 1)
+      .option("--workload", size.mix->name)
+      .option("--clients", std::to_string(size.clients))
+      .option("--seed", std::to_string(seed))
+      .option("--duration", call.duration)
+      .option("--rate", call.rate, 0)
+      .text();
 }
 
 bool has_findings(const stress::Judged& judged) {

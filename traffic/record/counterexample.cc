@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/durations.h"
+#include "base/text/command_line.h"
 #include "base/text/printable.h"
 #include "endpoint/in_process.h"
 #include "report/report_files.h"
@@ -248,17 +249,14 @@ Saved save_scenario(const Failing& failing, const search::Counterexample& found,
 }  // namespace
 
 std::string command_text(const ExploreCall& call, const std::string& command) {
-  std::string out = text::shell_word(call.program) + " " + command;
-  const auto add = [&](const char* option, const std::string& value) {
-    if (!value.empty()) out += fmt::format(" {} {}", option, text::shell_word(value));
-  };
-  add("--endpoint", call.endpoint);
-  add("--descriptor", call.descriptor);
-  add("--profile", call.profile);
-  add("--wording", call.wording);
-  add("--driver", call.driver);
-  if (call.timeout_scale != 1.0) out += fmt::format(" --timeout-scale {}", call.timeout_scale);
-  return out;
+  return text::CommandLine(call.program, command)
+      .option("--endpoint", call.endpoint)
+      .option("--descriptor", call.descriptor)
+      .option("--profile", call.profile)
+      .option("--wording", call.wording)
+      .option("--driver", call.driver)
+      .option("--timeout-scale", call.timeout_scale, 1)
+      .text();
 }
 
 std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
