@@ -60,6 +60,11 @@ class Includes(unittest.TestCase):
         self.assertEqual(complaints_about({path: source(path)}),
                          [f"{path}: suite/attic/ is not in the table of rooms (LAYERS in tests/style_check.py)"])
 
+    def test_the_output_of_a_run_has_no_place_in_the_repository(self):
+        found = complaints_about({"stress-3.jsonl": "x" * (style_check.MAX_FILE_BYTES + 1)})
+        self.assertEqual(len(found), 1)
+        self.assertIn("is it the output of a run?", found[0])
+
     def test_a_room_is_described(self):
         path = f"{LOWER}/a.h"
         self.assertEqual(complaints_about({path: source(path), "docs/ARCHITECTURE.md": "| `suite/run/` | |\n"}),

@@ -89,6 +89,7 @@ RESTRICTED = {
 }
 TEST_FILE = re.compile(r"_(test|prop|bench)\.cc$|_(fixture|sample)\.h$")
 MAX_FILE_LINES = 1000
+MAX_FILE_BYTES = 1_000_000
 MAX_LINE = 128
 LEFT_OPEN = re.compile(r"\b(FIXME|XXX|HACK)\b|\bTODO\b(?!\([a-z0-9-]+\))")
 
@@ -354,7 +355,10 @@ def check(root):
     for name in listed.decode().split("\0"):
         path = pathlib.Path(name)
         full = pathlib.Path(root) / path
-        if not name or not full.is_file() or full.stat().st_size > 1_000_000:
+        if not name or not full.is_file():
+            continue
+        if full.stat().st_size > MAX_FILE_BYTES:
+            complaints.append(f"{path}: {full.stat().st_size} bytes (limit {MAX_FILE_BYTES}); is it the output of a run?")
             continue
         if path.parts[0] == "corpus":
             check_kept_reports(path, full.read_bytes(), complaints)
