@@ -1,6 +1,5 @@
 #include "suite/run/reply_judge.h"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>

@@ -1,7 +1,5 @@
 #include "traffic/record/capture_keys.h"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include "codec/dialect.h"
