@@ -148,9 +148,9 @@ FileDescriptor::FileDescriptor(const std::string& path)
     : number_(open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC)) {
   struct stat about {};
   if (number_ < 0 || fstat(number_, &about) != 0) {
-    trouble_ = refusal(path, words_of(errno));
+    error_ = refusal(path, words_of(errno));
   } else if (S_ISDIR(about.st_mode)) {
-    trouble_ = refusal(path, "it is a folder");
+    error_ = refusal(path, "it is a folder");
   }
 }
 
@@ -173,7 +173,7 @@ std::ptrdiff_t FileDescriptor::read(char* into, std::size_t size) const {
 
 Result<std::string, std::string> read_whole_file(const std::string& path, std::size_t most_bytes) {
   const FileDescriptor file(path);
-  if (!file.trouble().empty()) return fail(file.trouble());
+  if (!file.error().empty()) return fail(file.error());
   std::string out;
   std::array<char, kReadBytes> buffer;  // NOLINT(*-member-init): written by read()
   while (true) {
@@ -186,12 +186,12 @@ Result<std::string, std::string> read_whole_file(const std::string& path, std::s
 }
 
 LineReader::LineReader(std::string path, std::size_t most_bytes)
-    : path_(std::move(path)), most_bytes_(most_bytes), file_(path_), trouble_(file_.trouble()) {}
+    : path_(std::move(path)), most_bytes_(most_bytes), file_(path_), error_(file_.error()) {}
 
 bool LineReader::fill() {
   buffer_.resize(kReadBytes);
   const std::ptrdiff_t count = file_.read(buffer_.data(), buffer_.size());
-  if (count < 0) trouble_ = refusal(path_, words_of(errno));
+  if (count < 0) error_ = refusal(path_, words_of(errno));
   at_ = 0;
   end_ = count > 0 ? static_cast<std::size_t>(count) : 0;
   return end_ > 0;
@@ -200,10 +200,10 @@ bool LineReader::fill() {
 bool LineReader::next(std::string& line) {
   line.clear();
   cut_ = false;
-  while (trouble_.empty()) {
+  while (error_.empty()) {
     if (at_ == end_ && !fill()) {
       cut_ = !line.empty();
-      return cut_ && trouble_.empty();
+      return cut_ && error_.empty();
     }
     const char* begin = buffer_.data() + at_;
     const void* found = std::memchr(begin, '\n', end_ - at_);
@@ -213,7 +213,7 @@ bool LineReader::next(std::string& line) {
     line.append(begin, length);
     at_ += length;
     if (line.size() > most_bytes_) {
-      trouble_ = refusal(path_, "a line has " + too_long(most_bytes_));
+      error_ = refusal(path_, "a line has " + too_long(most_bytes_));
     } else if (found != nullptr) {
       ++at_;
       return true;

@@ -19,14 +19,14 @@
 namespace fencepost {
 
 // Of any file that is read whole: several times what the largest of ours has.
-inline constexpr std::size_t kMostFileBytes = std::size_t{64} << 20U;
+inline constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20U;
 // Of one line of a file that is read line by line.
-inline constexpr std::size_t kMostLineBytes = std::size_t{8} << 20U;
+inline constexpr std::size_t kMaxLineBytes = std::size_t{8} << 20U;
 
 // The bytes of a file, pipe or device; the error is a sentence with the path and no content. A pipe
 // may take up to 4 s for each part.
 [[nodiscard]] Result<std::string, std::string> read_whole_file(
-    const std::string& path, std::size_t most_bytes = kMostFileBytes);
+    const std::string& path, std::size_t most_bytes = kMaxFileBytes);
 
 // What these write has this mode, and what umask says.
 inline constexpr unsigned kNewFileMode = 0666;
@@ -52,13 +52,13 @@ class FileDescriptor {
   FileDescriptor& operator=(const FileDescriptor&) = delete;
 
   // Why it is not; else empty.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
   // Bytes that were read, 0 at the end, -1 with errno: ETIMEDOUT after 4 s in which nothing came.
   [[nodiscard]] std::ptrdiff_t read(char* into, std::size_t size) const;
 
  private:
   int number_;
-  std::string trouble_{};
+  std::string error_{};
 };
 
 // A file of any size, line by line.
@@ -68,14 +68,14 @@ class FileDescriptor {
 //   const std::string why = file.trouble();
 class LineReader {
  public:
-  explicit LineReader(std::string path, std::size_t most_bytes = kMostLineBytes);
+  explicit LineReader(std::string path, std::size_t most_bytes = kMaxLineBytes);
 
   // The next line, without its line feed; false behind the last one, and after trouble.
   [[nodiscard]] bool next(std::string& line);
   // The line that came last has no line feed.
   [[nodiscard]] bool is_cut() const { return cut_; }
   // A sentence with the path; empty: none so far.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
   [[nodiscard]] bool fill();
@@ -87,7 +87,7 @@ class LineReader {
   std::size_t at_ = 0;  // of what has been read into it
   std::size_t end_ = 0;
   bool cut_ = false;
-  std::string trouble_{};
+  std::string error_{};
 };
 
 }  // namespace fencepost

@@ -70,7 +70,7 @@ TEST_F(Files, AreReadLineByLine) {
   EXPECT_EQ(line, "c");
   EXPECT_TRUE(file.is_cut());
   EXPECT_FALSE(file.next(line));
-  EXPECT_EQ(file.trouble(), "");
+  EXPECT_EQ(file.error(), "");
 }
 
 TEST_F(Files, LinesHaveALimit) {
@@ -80,13 +80,13 @@ TEST_F(Files, LinesHaveALimit) {
   std::string line;
   EXPECT_TRUE(file.next(line));
   EXPECT_FALSE(file.next(line));
-  EXPECT_EQ(file.trouble(), "cannot read " + path("f") + ": a line has more than 1 MiB");
+  EXPECT_EQ(file.error(), "cannot read " + path("f") + ": a line has more than 1 MiB");
   LineReader endless("/dev/zero", 1U << 20U);
   EXPECT_FALSE(endless.next(line));
-  EXPECT_EQ(endless.trouble(), "cannot read /dev/zero: a line has more than 1 MiB");
+  EXPECT_EQ(endless.error(), "cannot read /dev/zero: a line has more than 1 MiB");
   LineReader missing(path("missing"));
   EXPECT_FALSE(missing.next(line));
-  EXPECT_EQ(missing.trouble(), "cannot read " + path("missing") + ": No such file or directory");
+  EXPECT_EQ(missing.error(), "cannot read " + path("missing") + ": No such file or directory");
 }
 
 TEST_F(Files, MayBePipes) {

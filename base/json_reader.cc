@@ -16,7 +16,7 @@ constexpr std::size_t kMaxShownValue = 200;  // bytes of a value in a message
 }  // namespace
 
 std::string json_limit_broken(std::string_view text) {
-  constexpr std::size_t kMostValues = 6'000'000;
+  constexpr std::size_t kMaxValues = 6'000'000;
   std::size_t values = 0;
   std::size_t depth = 0;
   bool in_string = false;
@@ -27,9 +27,9 @@ std::string json_limit_broken(std::string_view text) {
     values += c == ',' || c == ':' || c == '[' || c == '{' ? 1 : 0;
     if (in_string) continue;
     if ((c == ']' || c == '}') && depth > 0) --depth;
-    if ((c == '[' || c == '{') && ++depth > kMostJsonDepth) return kTooDeep;
+    if ((c == '[' || c == '{') && ++depth > kMaxJsonDepth) return kTooDeep;
   }
-  return values > kMostValues ? kTooManyValues : "";
+  return values > kMaxValues ? kTooManyValues : "";
 }
 
 json read_json(std::string_view text) {
@@ -44,19 +44,19 @@ std::string shown_json(const json& value) {
   return text;
 }
 
-JsonMembers::JsonMembers(const json& object, std::string path, JsonComplaint& complaint)
-    : object_(object), path_(std::move(path)), complaint_(complaint) {
-  if (!object_.is_object()) complaint_.add(path_, "must be an object, not " + shown_json(object_));
+JsonMembers::JsonMembers(const json& object, std::string path, JsonDiagnostic& diagnostic)
+    : object_(object), path_(std::move(path)), diagnostic_(diagnostic) {
+  if (!object_.is_object()) diagnostic_.add(path_, "must be an object, not " + shown_json(object_));
 }
 
 void JsonMembers::wrong(const char* name, const std::string& wanted) const {
-  complain(name, "must be " + wanted + (has(name) ? ", not " + shown_json(object_.at(name)) : ""));
+  diagnose(name, "must be " + wanted + (has(name) ? ", not " + shown_json(object_.at(name)) : ""));
 }
 
 const json* JsonMembers::find(const char* name) const {
   const auto found = object_.find(name);
   if (found != object_.end()) return &*found;
-  complaint_.add(path_, std::string("has no member \"") + name + "\"");
+  diagnostic_.add(path_, std::string("has no member \"") + name + "\"");
   return nullptr;
 }
 
@@ -94,7 +94,7 @@ std::vector<std::string> JsonMembers::texts(const char* name) const {
     if (value.is_string()) {
       out.push_back(value.get<std::string>());
     } else {
-      complaint_.add(where, "must be a string, not " + shown_json(value));
+      diagnostic_.add(where, "must be a string, not " + shown_json(value));
     }
   });
   return out;
@@ -102,14 +102,14 @@ std::vector<std::string> JsonMembers::texts(const char* name) const {
 
 std::string JsonMembers::to_bytes(const std::string& escaped, const std::string& where) const {
   auto out = unescape(escaped);
-  if (!out) complaint_.add(where, "has an escape that is none of \\\\ \\\" \\r \\n \\t \\xNN");
+  if (!out) diagnostic_.add(where, "has an escape that is none of \\\\ \\\" \\r \\n \\t \\xNN");
   return out.value_or("");
 }
 
 JsonMembers JsonMembers::object(const char* name) const {
   static const json nothing = json::object();
   const json* value = find(name);
-  return {value == nullptr ? nothing : *value, path(name), complaint_};
+  return {value == nullptr ? nothing : *value, path(name), diagnostic_};
 }
 
 microseconds JsonMembers::to_duration(const json& value, const std::string& where) const {
@@ -117,7 +117,7 @@ microseconds JsonMembers::to_duration(const json& value, const std::string& wher
   if (number >= 0 && number <= kMaxMilliseconds) {
     return microseconds{std::llround(number * 1000)};
   }
-  complaint_.add(where, "must be a number of milliseconds, not " + shown_json(value));
+  diagnostic_.add(where, "must be a number of milliseconds, not " + shown_json(value));
   return microseconds{0};
 }
 

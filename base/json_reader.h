@@ -1,7 +1,7 @@
 // Reads JSON that somebody else may have written: every member is asked for with its type, and the
 // first one that is not as it must be is named with its place.
 //
-//   JsonComplaint complaint;
+//   JsonDiagnostic complaint;
 //   const JsonMembers root(document, "", complaint);
 //   const auto seed = root.integer<std::uint64_t>("seed");
 //   if (complaint.any()) return fail(complaint.text());  // "/seed: must be a whole number ..."
@@ -29,7 +29,7 @@ namespace fencepost {
 // to 60 bytes of memory when it is read, and what copies or writes a value calls itself for each
 // level. Counts what stands between values, so that those in strings count, too.
 [[nodiscard]] std::string json_limit_broken(std::string_view text);
-inline constexpr std::size_t kMostJsonDepth = 100;
+inline constexpr std::size_t kMaxJsonDepth = 100;
 inline constexpr const char* kTooManyValues = "it has more than 6,000,000 values";
 inline constexpr const char* kTooDeep = "it has values within values, more than 100 deep";
 
@@ -39,7 +39,7 @@ inline constexpr const char* kTooDeep = "it has values within values, more than 
 
 // The first complaint about a document. Reading goes on after one, with empty values, so that
 // nobody has to ask after every member.
-class JsonComplaint {
+class JsonDiagnostic {
  public:
   // `where` is a JSON pointer; empty is the document itself.
   void add(const std::string& where, const std::string& what) {
@@ -56,12 +56,12 @@ class JsonComplaint {
 // value is returned and the complaint is made. The object and the complaint must outlive it.
 class JsonMembers {
  public:
-  JsonMembers(const nlohmann::json& object, std::string path, JsonComplaint& complaint);
+  JsonMembers(const nlohmann::json& object, std::string path, JsonDiagnostic& diagnostic);
 
   [[nodiscard]] bool has(const char* name) const { return object_.contains(name); }
   [[nodiscard]] std::string path(const char* name) const { return path_ + "/" + name; }
-  void complain(const char* name, const std::string& what) const {
-    complaint_.add(path(name), what);
+  void diagnose(const char* name, const std::string& what) const {
+    diagnostic_.add(path(name), what);
   }
   // "must be `wanted`, not what it is".
   void wrong(const char* name, const std::string& wanted) const;
@@ -124,7 +124,7 @@ class JsonMembers {
       wrong(name, "an array");
       return;
     }
-    for (std::size_t i = 0; i < list->size() && !complaint_.any(); ++i) {
+    for (std::size_t i = 0; i < list->size() && !diagnostic_.any(); ++i) {
       with((*list)[i], path(name) + "/" + std::to_string(i));
     }
   }
@@ -134,7 +134,7 @@ class JsonMembers {
   void each_list(const char* name, const Function& with) const {
     const nlohmann::json* object = find(name);
     if (object == nullptr) return;
-    const JsonMembers members(*object, path(name), complaint_);
+    const JsonMembers members(*object, path(name), diagnostic_);
     if (!object->is_object()) return;
     for (const auto& [key, unused] : object->items()) {
       for (const std::string& word : members.texts(key.c_str())) {
@@ -148,7 +148,7 @@ class JsonMembers {
 
   // The object that each() has handed over, with the same complaint.
   [[nodiscard]] JsonMembers part(const nlohmann::json& value, std::string path) const {
-    return {value, std::move(path), complaint_};
+    return {value, std::move(path), diagnostic_};
   }
 
  private:
@@ -161,7 +161,7 @@ class JsonMembers {
 
   const nlohmann::json& object_;
   std::string path_;
-  JsonComplaint& complaint_;
+  JsonDiagnostic& diagnostic_;
 };
 
 }  // namespace fencepost

@@ -11,15 +11,15 @@ std::string nested(std::size_t depth) { return std::string(depth, '[') + std::st
 
 TEST(ReadJson, TakesADocumentWithinTheLimits) {
   EXPECT_EQ(read_json(R"({"a": [1, "]"]})")["a"][1], "]");
-  EXPECT_TRUE(read_json(nested(kMostJsonDepth)).is_array());
+  EXPECT_TRUE(read_json(nested(kMaxJsonDepth)).is_array());
   EXPECT_TRUE(read_json("{").is_discarded());
   EXPECT_TRUE(read_json("").is_discarded());
 }
 
 // What copies or writes such a value would call itself until the stack ends.
 TEST(ReadJson, RefusesValuesWithinValuesToNoEnd) {
-  EXPECT_TRUE(read_json(nested(kMostJsonDepth + 1)).is_discarded());
-  EXPECT_EQ(json_limit_broken(nested(kMostJsonDepth + 1)), kTooDeep);
+  EXPECT_TRUE(read_json(nested(kMaxJsonDepth + 1)).is_discarded());
+  EXPECT_EQ(json_limit_broken(nested(kMaxJsonDepth + 1)), kTooDeep);
   EXPECT_EQ(json_limit_broken(nested(1'000'000)), kTooDeep);
   std::string objects;
   for (int i = 0; i < 75'000; ++i) objects += R"({"a":)";

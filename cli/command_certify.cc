@@ -12,10 +12,10 @@
 #include "concurrency/stress_phase.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/url.h"
-#include "report/alone.h"
 #include "report/console.h"
 #include "report/environment.h"
 #include "report/github.h"
+#include "report/in_isolation.h"
 #include "report/last_failed.h"
 #include "report/report.h"
 #include "report/resume.h"
@@ -48,7 +48,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
                      {.url = options.endpoint, .descriptor = options.descriptor})
       .option("--scenarios", options.scenarios)
       .option("--profile", unless(options.profile, "auto"))
-      .option("--wording", unless(options.wording, "auto"))
+      .option("--wording", unless(options.edition, "auto"))
       .option("--driver", options.driver)
       .flag("--strict", options.strict)
       .flag("--fresh-connections", options.fresh_connections)
@@ -97,15 +97,15 @@ struct Plan {
   run::SuiteOptions suite;
   report::ReportContext context;
   baseline::RunBaseline baseline;
-  std::chrono::milliseconds stress_time{0};  // 0: no stress phase
-  std::optional<report::KeptRun> earlier{};  // that this run goes on with
+  std::chrono::milliseconds stress_time{0};   // 0: no stress phase
+  std::optional<report::SavedRun> earlier{};  // that this run goes on with
 };
 
 // False after a complaint.
 bool choose_shard(CertifyOptions& options) {
   const auto found = report::shard_of_process(options.shard, report::variable_of_this_process);
   if (!found) {
-    complain(found.error());
+    print_error(found.error());
     return false;
   }
   options.selection.shard = found->shard.index;
@@ -123,10 +123,10 @@ bool choose_last_failed(CertifyOptions& options) {
   if (options.last_failed.empty()) return true;
   auto ids = report::last_failed(options.last_failed, options.selection.run);
   if (!ids) {
-    complain(ids.error());
+    print_error(ids.error());
     return false;
   }
-  if (ids->empty()) complain("--last-failed " + options.last_failed + ": nothing failed there");
+  if (ids->empty()) print_error("--last-failed " + options.last_failed + ": nothing failed there");
   options.selection.run = std::move(*ids);
   return true;
 }
@@ -146,24 +146,24 @@ report::Call call_of(const CertifyOptions& options) {
 // Completes `options` by how the run of --resume was called. Nothing after a complaint.
 std::optional<report::Resumed> resume(CertifyOptions& options) {
   if (!options.last_failed.empty()) {
-    complain("--resume and --last-failed both say which cases run: give one of them");
+    print_error("--resume and --last-failed both say which cases run: give one of them");
     return std::nullopt;
   }
   auto out = report::resume(options.resume, {.call = call_of(options),
                                              .profile = options.profile,
-                                             .wording = options.wording,
+                                             .edition = options.edition,
                                              .seed = options.seed,
                                              .strict = options.strict,
                                              .selection = options.selection,
                                              .shard = options.shard});
   if (!out) {
-    complain(out.error());
+    print_error(out.error());
     return std::nullopt;
   }
   const report::Invocation& was = out->invocation;
   if (!was.call.driver.empty() && !endpoint::driver_named(was.call.driver)) {
-    complain(fmt::format("{} is of a run with the driver \"{}\", which there is not",
-                         options.resume, text::printable(was.call.driver)));
+    print_error(fmt::format("{} is of a run with the driver \"{}\", which there is not",
+                            options.resume, text::printable(was.call.driver)));
     return std::nullopt;
   }
   if (options.endpoint.empty()) options.endpoint = was.call.url;  // else it may have a password
@@ -175,7 +175,7 @@ std::optional<report::Resumed> resume(CertifyOptions& options) {
   options.timeout_scale = was.call.timeout_scale;
   options.reports = was.call.files;
   options.profile = was.profile;
-  options.wording = was.wording;
+  options.edition = was.edition;
   options.seed = was.seed;
   options.strict = was.strict;
   options.selection = was.selection;
@@ -189,7 +189,7 @@ bool go_on(report::Resumed earlier, Plan& plan) {
   const report::ReportContext& began = earlier.kept.head.run.context;
   auto finished = finished_cases(earlier, plan.library);
   if (!finished) {
-    complain(finished.error());
+    print_error(finished.error());
     return false;
   }
   print_error("fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
@@ -210,7 +210,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   auto basis = prepare_run(options);
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
-  options.wording = name(basis->settings.wording);
+  options.edition = name(basis->settings.edition);
   if (!choose_shard(options) || !can_sign(options.sign, signed_files(options)) ||
       !succeeded(report::check_writable(options.reports))) {
     return std::nullopt;
@@ -223,13 +223,13 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   const auto stress_time =
       concurrency::stress_duration(options.stress, all_cases, options.selection.shard);
   if (!stress_time) {
-    complain(stress_time.error());
+    print_error(stress_time.error());
     return std::nullopt;
   }
   auto baseline = baseline::RunBaseline::open(options.baseline, options.selection, *library,
                                               baseline::utc_today());
   if (!baseline) {
-    complain(baseline.error());
+    print_error(baseline.error());
     return std::nullopt;
   }
   Plan plan{.library = std::move(*library),
@@ -249,7 +249,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   const std::uint64_t seed = plan.suite.settings.seed;
   plan.context = {.endpoint = shown_url(plan.descriptor.url),
                   .profile = plan.suite.settings.profile,
-                  .wording = plan.suite.settings.wording,
+                  .edition = plan.suite.settings.edition,
                   .seed = seed,
                   .strict = options.strict,
                   .command = command_line(options, seed),
@@ -300,8 +300,8 @@ run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& res
   const run::ExitCode out =
       options.fail_on_skip ? exit_code_without_skips(code, result.summary) : code;
   if (out != code) {
-    complain(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
-                         text::counted(result.summary.skipped, "case")));
+    print_error(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
+                            text::counted(result.summary.skipped, "case")));
   }
   return out;
 }
@@ -333,7 +333,7 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
                             .option("--driver", options.driver)
                             .text();
   const run::RunSettings& settings = plan.suite.settings;
-  const auto bases = scenario::bases_of(settings.profile, settings.wording);
+  const auto bases = scenario::bases_of(settings.profile, settings.edition);
   std::function<void(const std::string&)> keep;
   if (evidence.has_packets()) {
     keep = [&evidence](const std::string& line) { evidence.add_history(line); };
@@ -356,8 +356,8 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
 // What became of a baseline that was to be fixed.
 void print_news(const baseline::RunBaseline& known) {
   for (const std::string& line : known.news()) {
-    if (known.trouble()) {
-      complain(line);
+    if (known.error()) {
+      print_error(line);
     } else {
       text::print("{}\n", line);
     }
@@ -380,7 +380,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
   if (!ready) {
     const NotReady& error = ready.error();
-    complain(error);
+    print_error(error);
     const run::ExitCode code = not_begun(options, plan, error.reason, error.code);
     const report::RunEnd end{.stopped_because = error.reason,
                              .endpoint_lost = error.code == run::ExitCode::kUnreachable};
@@ -441,7 +441,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
       written, spare_place());
   if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
     return run::ExitCode::kInternal;
-  return settled(options, result, known.trouble().value_or(exit_code(result)));
+  return settled(options, result, known.error().value_or(exit_code(result)));
 }
 
 }  // namespace
@@ -451,7 +451,7 @@ run::ExitCode certify(CertifyOptions options) {
   if (!plan) return run::ExitCode::kUsage;
   if (plan->cases.empty()) {
     const bool said = !options.last_failed.empty() && options.selection.run.empty();
-    if (!said) complain(why_empty(options.selection, plan->library));
+    if (!said) print_error(why_empty(options.selection, plan->library));
     return not_begun(options, *plan, "no case selected", run::ExitCode::kNothingSelected);
   }
   if (options.dry_run) return dry_run(plan->cases, plan->library);
@@ -462,7 +462,7 @@ run::ExitCode certify(CertifyOptions options) {
     if (code == run::ExitCode::kUsage) return code;
     return not_begun(options, *plan, target.error().text, code);
   }
-  report::RunEvidence evidence(plan->context, [](const std::string& text) { complain(text); });
+  report::RunEvidence evidence(plan->context, [](const std::string& text) { print_error(text); });
   if (!evidence.open(options.evidence, options.resume)) return run::ExitCode::kUsage;
   return run_plan(options, *plan, *target->endpoint, evidence);
 }

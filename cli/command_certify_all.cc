@@ -50,7 +50,7 @@ bool is_name(const std::string& text) {
 std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
   const auto file = scenario::read_file(path);
   if (!file) {
-    complain(file.error());
+    print_error(file.error());
     return std::nullopt;
   }
   std::vector<FleetMember> out;
@@ -76,17 +76,18 @@ std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
       wrong = "the name " + one.name + " was there before";
     }
     if (!wrong.empty()) {
-      complain(fmt::format("{}:{}: {}", path, number, wrong));
-      constexpr int kMostComplaints = 100;
-      if (++bad < kMostComplaints) continue;
-      complain(fmt::format("{} lines of {} are wrong so far; the others were not read", bad, path));
+      print_error(fmt::format("{}:{}: {}", path, number, wrong));
+      constexpr int kMaxDiagnostics = 100;
+      if (++bad < kMaxDiagnostics) continue;
+      print_error(
+          fmt::format("{} lines of {} are wrong so far; the others were not read", bad, path));
       return std::nullopt;
     }
     out.push_back(std::move(one));
   }
   if (bad > 0) return std::nullopt;
   if (out.empty()) {
-    complain(path + ": there is no endpoint in it; a line is a name and an endpoint");
+    print_error(path + ": there is no endpoint in it; a line is a name and an endpoint");
     return std::nullopt;
   }
   return out;
@@ -138,7 +139,7 @@ std::optional<ChildProcess> start(std::vector<std::string> arguments,
                                   std::vector<std::string> variables, const std::string& log) {
   const endpoint::Socket output(open_new_file(log));  // closes any descriptor
   if (output.descriptor() < 0) {
-    complain(fmt::format("cannot write {}: {}", log, std::strerror(errno)));  // NOLINT
+    print_error(fmt::format("cannot write {}: {}", log, std::strerror(errno)));  // NOLINT
     return std::nullopt;
   }
   // In a group of its own: Ctrl-C reaches this process alone, which passes it on once.
@@ -149,7 +150,7 @@ std::optional<ChildProcess> start(std::vector<std::string> arguments,
                                           .output = output.descriptor(),
                                           .errors = output.descriptor()});
   if (child) return *child;
-  complain(fmt::format("cannot start a run: {}", std::strerror(child.error())));  // NOLINT
+  print_error(fmt::format("cannot start a run: {}", std::strerror(child.error())));  // NOLINT
   return std::nullopt;
 }
 
@@ -231,14 +232,14 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
   std::error_code failed;
   std::filesystem::create_directories(options.out, failed);
   if (failed) {
-    complain(fmt::format("cannot make the folder {}: {}", options.out, failed.message()));
+    print_error(fmt::format("cannot make the folder {}: {}", options.out, failed.message()));
     return run::ExitCode::kUsage;
   }
   stop_on_signals();
   FleetRuns(options, *fleet).run();
   if (stop_flag()) {
     // Reading them all again takes longer than somebody waits who has asked for the end.
-    complain(
+    print_error(
         fmt::format("interrupted; the reports of the runs are in {}, compare puts them side by "
                     "side",
                     options.out));
@@ -251,8 +252,8 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
     if (std::filesystem::exists(file)) {
       compared.runs.push_back(one.name + "=" + file);
     } else {
-      complain(fmt::format("{} has no report; see {}", one.name,
-                           (folder / (one.name + ".log")).string()));
+      print_error(fmt::format("{} has no report; see {}", one.name,
+                              (folder / (one.name + ".log")).string()));
     }
   }
   if (compared.runs.empty()) return worst_of(*fleet);

@@ -38,7 +38,7 @@ std::optional<ClientLibrary> open_client_library(const std::string& path) {
   if (!path.empty()) {
     auto read = scenario::read_files(path);
     if (!read) {
-      complain(read.error());
+      print_error(read.error());
       return std::nullopt;
     }
     files = std::move(*read);
@@ -102,7 +102,7 @@ void list_client_cases(const std::vector<const ClientCase*>& cases) {
 run::ExitCode certify_client(const CertifyClientOptions& options) {
   const auto timeout = scenario::parse_duration(options.timeout);
   if (!timeout || timeout->count() == 0) {
-    complain("--timeout " + options.timeout + ": must be a duration such as 500ms or 5s");
+    print_error("--timeout " + options.timeout + ": must be a duration such as 500ms or 5s");
     return run::ExitCode::kUsage;
   }
   if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
@@ -117,11 +117,11 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     return selected.empty() ? run::ExitCode::kNothingSelected : run::ExitCode::kConformant;
   }
   if (options.command.empty()) {
-    complain("certify-client needs an adapter: fencepost certify-client -- ADAPTER ARGS...");
+    print_error("certify-client needs an adapter: fencepost certify-client -- ADAPTER ARGS...");
     return run::ExitCode::kUsage;
   }
   if (selected.empty()) {
-    complain("no case for clients has such an id; --list shows all");
+    print_error("no case for clients has such an id; --list shows all");
     return run::ExitCode::kNothingSelected;
   }
   stop_on_signals();
@@ -142,12 +142,12 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
   suite.on_case = [&](const CaseOutcome& outcome) { tell(outcome, context, options); };
   const auto result = client_run::run_client_suite(selected, suite);
   if (!result) {
-    complain(result.error().text);
+    print_error(result.error().text);
     return code_of(result.error().kind);
   }
   if (!options.verbose) text::print("{}", text::Lines(failures_text(*result, context)));
   text::print("{}", text::Lines(summary_text(*result, context)));
-  if (result->ended_by) complain(result->ended_by->text);
+  if (result->ended_by) print_error(result->ended_by->text);
   const auto written =
       report::write_reports(options.reports, {{"json", [&] { return json_of(*result, context); }},
                                               {"junit", [&] { return junit_of(*result, context); }},

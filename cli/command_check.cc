@@ -13,7 +13,7 @@ namespace fencepost::cli {
 
 run::ExitCode check(const CheckOptions& options) {
   if (!options.reports.of("html").empty() && options.files.size() != 1) {
-    complain("--html is for one history");
+    print_error("--html is for one history");
     return run::ExitCode::kUsage;
   }
   if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
@@ -23,7 +23,7 @@ run::ExitCode check(const CheckOptions& options) {
   for (const std::string& path : options.files) {
     auto checked = histories::check_history(path, options.max_steps, options.initial);
     if (!checked) {
-      complain(checked.error());
+      print_error(checked.error());
       return run::ExitCode::kUsage;
     }
     if (!options.reports.piped())

@@ -13,8 +13,8 @@
 #include "cli/commands.h"
 #include "endpoint/url.h"
 #include "report/console.h"
-#include "report/kept_run.h"
 #include "report/report_read.h"
+#include "report/saved_run.h"
 #include "report/side_by_side.h"
 #include "suite/scenario/library.h"
 
@@ -74,7 +74,7 @@ Result<report::Column, std::string> read(const ComparedRun& one, const run::Sele
   }
   auto file = scenario::read_file(one.place);
   if (!file) return fail(file.error());
-  if (!selects_all(selection) || report::is_kept_run(*file)) {
+  if (!selects_all(selection) || report::is_saved_run(*file)) {
     auto part = selected_part(one.place, selection, library);
     if (!part) return fail(std::move(part.error()));
     *file = std::move(*part);
@@ -102,7 +102,7 @@ CertifyOptions run_options(const CompareOptions& options,
     return run;
   }
   if (options.profile.empty()) run.profile = name(like->profile);
-  run.wording = name(like->wording);
+  run.edition = name(like->edition);
   if (!run.seed) run.seed = like->seed;
   if (selects_all(run.selection)) run.selection = like->selection;
   return run;
@@ -124,7 +124,7 @@ run::ExitCode run(const ComparedRun& one, CertifyOptions options,
   if (over) return code;
   auto column = report::read_column({shown, document}, one.name);
   if (!column) {
-    complain(column.error());
+    print_error(column.error());
     return run::ExitCode::kInternal;
   }
   // Nothing has run where there is no verdict at all: certify has said why.
@@ -148,7 +148,7 @@ run::ExitCode open_columns(const CompareOptions& options, const scenario::Librar
     if (column) {
       reports.push_back(std::move(*column));
     } else {
-      complain(column.error());
+      print_error(column.error());
       bad = true;
     }
   }
@@ -159,7 +159,7 @@ run::ExitCode open_columns(const CompareOptions& options, const scenario::Librar
   if (first != runs.end() && reports.size() < runs.size()) {
     auto report = report::read_report(first->place, library);
     if (!report) {
-      complain(report.error());
+      print_error(report.error());
       return run::ExitCode::kUsage;
     }
     like = std::move(report->context);

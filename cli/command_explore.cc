@@ -60,7 +60,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
       text::print("{}", text::Lines(*file));
       std::fflush(stdout);
     } else {
-      complain(file.error());
+      print_error(file.error());
       saved = false;
     }
   }
@@ -70,7 +70,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
   if (!saved) return run::ExitCode::kInternal;
   const search::Conclusion end = conclude(result);
   if (!end.text.empty()) text::print("{}\n", end.text);
-  if (!end.complaint.empty()) complain(end.complaint);
+  if (!end.diagnostic.empty()) print_error(end.diagnostic);
   return end.code;
 }
 
@@ -106,10 +106,10 @@ struct Replayable {
 // The files at a path: itself, or all workloads below a folder, sorted. Complains of what is wrong.
 bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
   std::vector<std::string> files = {path};
-  std::error_code trouble;
-  if (std::filesystem::is_directory(path, trouble)) {
+  std::error_code error;
+  if (std::filesystem::is_directory(path, error)) {
     files.clear();
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(path, trouble)) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(path, error)) {
       if (entry.path().extension() == search::kWorkloadExtension)
         files.push_back(entry.path().string());
     }
@@ -122,11 +122,11 @@ bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
     if (saved) {
       out.push_back({file, std::move(*saved)});
     } else {
-      complain(file + ": " + saved.error());
+      print_error(file + ": " + saved.error());
       good = false;
     }
   }
-  if (files.empty()) complain("there is no *.trace in " + path);
+  if (files.empty()) print_error("there is no *.trace in " + path);
   return good && !files.empty();
 }
 
@@ -140,7 +140,7 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
     run.explore.run_id = random_run_id();  // keys and clients of its own
     const auto runs = search::rerun(endpoint, each.saved.trace, kReplays, run.explore, stop_flag());
     if (!runs) {
-      complain("the endpoint was lost during the run: " + runs.error().text);
+      print_error("the endpoint was lost during the run: " + runs.error().text);
       return run::ExitCode::kUnreachable;
     }
     const search::ReplayedWorkload replayed{
@@ -167,7 +167,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   run::SuiteOptions& suite = run.suite;
   const auto ready = prepare(endpoint, descriptor, run.options.jobs, suite);
   if (!ready) {
-    complain(ready.error());
+    print_error(ready.error());
     return ready.error().code;
   }
   run.context.endpoint = endpoint.url();
@@ -205,14 +205,14 @@ run::ExitCode explore(const ExploreOptions& options) {
                         ? (options.exhaustive > 0 ? kAsLongAsItTakes : kRandomTime)
                         : scenario::parse_duration(options.max_time);
   if (!time || time->count() == 0) {
-    complain("--max-time " + options.max_time + " must be a duration such as 90s or 5m");
+    print_error("--max-time " + options.max_time + " must be a duration such as 90s or 5m");
     return run::ExitCode::kUsage;
   }
   std::optional<workload::Enumeration> all;
   if (options.exhaustive > 0) all.emplace(options.exhaustive);
   if (all && options.example.value_or(1) > all->size()) {
-    complain(fmt::format("--example {}: there are {} workloads of depth {}", *options.example,
-                         all->size(), options.exhaustive));
+    print_error(fmt::format("--example {}: there are {} workloads of depth {}", *options.example,
+                            all->size(), options.exhaustive));
     return run::ExitCode::kUsage;
   }
   std::vector<Replayable> saved;
@@ -228,7 +228,7 @@ run::ExitCode explore(const ExploreOptions& options) {
                 .endpoint = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
                 .descriptor = options.descriptor,
                 .profile = options.profile,
-                .wording = options.wording,
+                .edition = options.edition,
                 .driver = options.driver,
                 .timeout_scale = options.timeout_scale,
                 .ignore = options.ignore},

@@ -22,19 +22,19 @@
 #include "endpoint/recorded.h"
 #include "report/console.h"
 #include "report/evidence_head.h"
-#include "report/kept_run.h"
+#include "report/saved_run.h"
 
 namespace fencepost::cli {
 namespace {
 
-constexpr std::size_t kMostNamed = 10;
+constexpr std::size_t kMaxNamed = 10;
 
 std::string some_of(const std::vector<std::string>& ids) {
   std::string out;
-  for (std::size_t i = 0; i < std::min(ids.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(ids.size(), kMaxNamed); ++i) {
     out += (out.empty() ? "" : ", ") + text::printable(ids[i]);
   }
-  return out + (ids.size() > kMostNamed ? ", ..." : "");
+  return out + (ids.size() > kMaxNamed ? ", ..." : "");
 }
 
 // Says which rules are others than those of the run.
@@ -97,17 +97,17 @@ struct Judgement {
 bool can_be_judged(const std::string& file,
                    const Result<endpoint::Recorded, std::string>& recorded) {
   if (!recorded) {
-    complain(file + " " + recorded.error());
+    print_error(file + " " + recorded.error());
     return false;
   }
   if (!recorded->twice().empty()) {
-    complain(fmt::format("{} has two sessions of {}: no run writes that", file,
-                         some_of({recorded->twice().begin(), recorded->twice().end()})));
+    print_error(fmt::format("{} has two sessions of {}: no run writes that", file,
+                            some_of({recorded->twice().begin(), recorded->twice().end()})));
     return false;
   }
-  if (!recorded->complaint().empty()) {
-    complain(
-        fmt::format("warning: {}: {}; what is before it is judged", file, recorded->complaint()));
+  if (!recorded->diagnostic().empty()) {
+    print_error(
+        fmt::format("warning: {}: {}; what is before it is judged", file, recorded->diagnostic()));
   }
   return true;
 }
@@ -122,9 +122,9 @@ Judgement begin(const JudgeOptions& options, const endpoint::Recorded& recorded,
                 .context = head.run.context,
                 .suite = {}};
   if (options.profile) out.context.profile = *options.profile;
-  if (options.wording) out.context.wording = *options.wording;
+  if (options.edition) out.context.edition = *options.edition;
   out.suite.settings = {.profile = out.context.profile,
-                        .wording = out.context.wording,
+                        .edition = out.context.edition,
                         .run_id = head.run_id,
                         .seed = out.context.seed,
                         .timeout_scale = head.run.call.timeout_scale};
@@ -194,14 +194,14 @@ Result<std::optional<run::StressResult>, std::string> stress_again(const std::st
 
 // Whether the run came to its end, as the result and the reports have it.
 void note_end(Judgement& judgement, run::SuiteResult& result) {
-  const std::string& complaint = judgement.recorded.complaint();
+  const std::string& diagnostic = judgement.recorded.diagnostic();
   if (result.endpoint_lost) {
     judgement.context.stopped_because =
         "the endpoint was lost during the run: " + result.lost_message;
   } else if (result.summary.not_run > 0 || judgement.recorded.end().empty()) {
     result.interrupted = true;
     judgement.context.stopped_because =
-        complaint.empty() ? "the run did not come to its end" : "the evidence ends: " + complaint;
+        diagnostic.empty() ? "the run did not come to its end" : "the evidence ends: " + diagnostic;
   }
 }
 
@@ -221,7 +221,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   // Of the preflight, too, the evidence has each answer.
   const auto ready = prepare(*judgement.endpoint, descriptor, 1, judgement.suite);
   if (!ready) {
-    complain(ready.error());
+    print_error(ready.error());
     return ready.error().code;
   }
   const report::LeftOut left_out = report::left_out(
@@ -229,7 +229,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
         return judgement.recorded.find(run::attempt_name(each, 1)) != nullptr;
       });
   if (!left_out.by_its_head.empty()) {
-    complain(left_out_text(options.file, left_out.by_its_head));
+    print_error(left_out_text(options.file, left_out.by_its_head));
     return run::ExitCode::kUsage;
   }
   judgement.context.preflight = *ready;
@@ -243,7 +243,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
                 [&](const run::CaseResult&, std::size_t, std::size_t) {});
   const report::NotJudged hidden = report::not_judged(judgement.recorded.unread(), judgement.head);
   if (!hidden.of_no_case.empty()) {
-    complain(fmt::format(
+    print_error(fmt::format(
         "{}: it has sessions that no run of its cases asks for: {}; this is not the file that the "
         "run has written",
         options.file, some_of(hidden.of_no_case)));
@@ -251,7 +251,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   }
   auto stress = stress_again(options.file, judgement);
   if (!stress) {
-    complain(stress.error());
+    print_error(stress.error());
     return run::ExitCode::kUsage;
   }
   note_end(judgement, result);
@@ -286,18 +286,18 @@ run::ExitCode judge(const JudgeOptions& options) {
   if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
   const auto file = scenario::read_file(options.file);
   if (!file) {
-    complain(file.error());
+    print_error(file.error());
     return run::ExitCode::kUsage;
   }
   const auto recorded = endpoint::Recorded::read(file->content);
   if (!can_be_judged(options.file, recorded)) return run::ExitCode::kUsage;
   const auto head = report::read_evidence_head(recorded->head());
   if (!head) {
-    complain(options.file + ": " + head.error());
+    print_error(options.file + ": " + head.error());
     return run::ExitCode::kUsage;
   }
   if (!head->has_packets) {
-    complain(fmt::format(
+    print_error(fmt::format(
         "{0} has the results of its run, and nothing of what was asked and answered, which only a "
         "run with --evidence keeps: make reports of it with `fencepost merge {0} --json FILE`",
         text::shell_word(options.file)));

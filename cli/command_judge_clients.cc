@@ -22,12 +22,12 @@
 namespace fencepost::cli {
 namespace {
 
-constexpr std::size_t kMostFindingsKept = 10'000;
+constexpr std::size_t kMaxFindingsKept = 10'000;
 
 void take_findings(clients::Judge& judge, client_report::JudgedClients& judged) {
   for (clients::Finding& finding : judge.take_findings()) {
     text::print("fencepost: {}\n", client_report::line_of(finding));
-    if (judged.findings.size() < kMostFindingsKept) judged.findings.push_back(std::move(finding));
+    if (judged.findings.size() < kMaxFindingsKept) judged.findings.push_back(std::move(finding));
   }
 }
 
@@ -39,7 +39,7 @@ std::optional<client_report::JudgedClients> judge_capture(const JudgeClientsOpti
     endpoint::Conditions conditions;
     if (const auto wrong =
             target::set_condition("clock-offset", options.clock_offset, conditions)) {
-      complain("--" + *wrong);
+      print_error("--" + *wrong);
       return std::nullopt;
     }
     of_judge.clock_offset = conditions.clock_offset;
@@ -52,10 +52,10 @@ std::optional<client_report::JudgedClients> judge_capture(const JudgeClientsOpti
                                        take_findings(judge, out);
                                      });
   if (!read) {
-    complain(read.error());
+    print_error(read.error());
     return std::nullopt;
   }
-  for (const std::string& note : *read) complain(options.pcap + ": " + note);
+  for (const std::string& note : *read) print_error(options.pcap + ": " + note);
   out.tally = judge.tally();
   return out;
 }
@@ -63,12 +63,12 @@ std::optional<client_report::JudgedClients> judge_capture(const JudgeClientsOpti
 std::optional<client_report::JudgedClients> judge_log(const JudgeClientsOptions& options) {
   const auto file = scenario::read_file(options.from);
   if (!file) {
-    complain(file.error());
+    print_error(file.error());
     return std::nullopt;
   }
   const auto log = record::read_capture_log(file->content);
   if (!log) {
-    complain(options.from + ": " + log.error());
+    print_error(options.from + ": " + log.error());
     return std::nullopt;
   }
   client_report::JudgedClients out;
@@ -82,11 +82,11 @@ std::optional<client_report::JudgedClients> judge_log(const JudgeClientsOptions&
 // Complains otherwise.
 bool can_be_done(const JudgeClientsOptions& options) {
   if (options.pcap.empty() == options.from.empty()) {
-    complain("say what is judged: one of --pcap and --from");
+    print_error("say what is judged: one of --pcap and --from");
     return false;
   }
   if (options.pcap.empty() && (options.from_start || !options.clock_offset.empty())) {
-    complain("--from-start and --clock-offset are for --pcap; a log says both");
+    print_error("--from-start and --clock-offset are for --pcap; a log says both");
     return false;
   }
   return succeeded(report::check_writable(options.reports));

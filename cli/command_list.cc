@@ -18,7 +18,7 @@
 #include "cli/commands.h"
 #include "clients/client_run/client_case_loader.h"
 #include "reference_store/faults/fault.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 #include "report/console.h"
 #include "selftest/matrix/explain.h"
 #include "selftest/matrix/matrix.h"
@@ -28,7 +28,7 @@
 #include "suite/scenario/library.h"
 #include "suite/scenario/moves_clock.h"
 #include "suite/scenario/source_excerpt.h"
-#include "suite/scenario/untied.h"
+#include "suite/scenario/unchecked_outcomes.h"
 
 namespace fencepost::cli {
 namespace {
@@ -137,21 +137,21 @@ run::ExitCode list_faults(bool json) {
 }
 
 // Where right stores differ, and the sentence that leaves it open.
-run::ExitCode list_axes(const scenario::Catalogue& catalogue, bool json) {
+run::ExitCode list_choices(const scenario::Catalogue& catalogue, bool json) {
   ordered_json out = ordered_json::array();
-  for (const store::Axis& axis : store::kAxes) {
-    const scenario::Requirement* requirement = catalogue.find(axis.requirement);
+  for (const store::Axis& choice : store::kChoices) {
+    const scenario::Requirement* requirement = catalogue.find(choice.requirement);
     const std::string why = requirement == nullptr ? "" : requirement->text;
     std::vector<std::string> decisions;
-    for (std::size_t i = 0; i < axis.size(); ++i) decisions.emplace_back(axis.decisions[i]);
+    for (std::size_t i = 0; i < choice.size(); ++i) decisions.emplace_back(choice.decisions[i]);
     if (json) {
-      out.push_back({{"axis", axis.name},
+      out.push_back({{"axis", choice.name},
                      {"decisions", decisions},
-                     {"requirement", axis.requirement},
+                     {"requirement", choice.requirement},
                      {"open", why}});
     } else {
-      text::print("{:<26} {}\n{:<26} {}: {}\n", axis.name,
-                  fmt::format("{}", fmt::join(decisions, ", ")), "", axis.requirement, why);
+      text::print("{:<26} {}\n{:<26} {}: {}\n", choice.name,
+                  fmt::format("{}", fmt::join(decisions, ", ")), "", choice.requirement, why);
     }
   }
   if (json) text::print_document(stdout, out.dump(1) + "\n");
@@ -184,7 +184,7 @@ run::ExitCode list_requirements(const scenario::Catalogue& catalogue, const List
   const auto profile = codec::profile_named(options.profile);
   const auto bases =
       bases_of(profile.value_or(codec::Profile::kAuto),
-               scenario::wording_named(options.wording).value_or(scenario::Wording::kAuto));
+               scenario::edition_named(options.edition).value_or(scenario::Edition::kAuto));
   ordered_json out = ordered_json::array();
   const auto client_cases = client_cases_by_rule(catalogue);
   for (const scenario::Requirement& requirement : catalogue.all()) {
@@ -207,7 +207,7 @@ run::ExitCode list(const ListOptions& options) {
   if (options.what == "faults") return list_faults(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
-  if (options.what == "axes") return list_axes(library->catalogue, options.json);
+  if (options.what == "axes") return list_choices(library->catalogue, options.json);
   if (options.what == "requirements") return list_requirements(library->catalogue, options);
   ordered_json out = ordered_json::array();
   for (const scenario::Case& test_case : library->cases) {
@@ -225,7 +225,7 @@ run::ExitCode list(const ListOptions& options) {
 // What is not quite an id: in other letters, the beginning of some, or mistyped.
 run::ExitCode explain_nearly(const std::string& id, const scenario::Library& library,
                              const std::string& scenarios) {
-  constexpr std::size_t kMost = 20;
+  constexpr std::size_t kMax = 20;
   std::vector<std::string_view> known;
   for (const scenario::Requirement& requirement : library.catalogue.all())
     known.push_back(requirement.id);
@@ -243,9 +243,9 @@ run::ExitCode explain_nearly(const std::string& id, const scenario::Library& lib
               !begin.empty()  ? "; these begin like it:"
               : guess.empty() ? "; see fencepost list"
                               : "; did you mean " + guess + "?");
-  for (std::size_t i = 0; i < std::min(kMost, begin.size()); ++i)
+  for (std::size_t i = 0; i < std::min(kMax, begin.size()); ++i)
     print_error("           {}\n", begin[i]);
-  if (begin.size() > kMost) print_error("           and {} more\n", begin.size() - kMost);
+  if (begin.size() > kMax) print_error("           and {} more\n", begin.size() - kMax);
   return run::ExitCode::kUsage;
 }
 
@@ -289,12 +289,13 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   const scenario::Library library = load_library(files, errors);
   (void)client_run::load_client_cases(files, library.catalogue.ids(), errors);
   // What is no YAML is so to both loaders.
-  std::set<std::string> told;
-  std::erase_if(
-      errors, [&](const scenario::LoadError& each) { return !told.insert(describe(each)).second; });
+  std::set<std::string> printed;
+  std::erase_if(errors, [&](const scenario::LoadError& each) {
+    return !printed.insert(describe(each)).second;
+  });
   for (const scenario::Case& test_case : library.cases) {
-    const auto untied = scenario::untied_requests(test_case);
-    errors.insert(errors.end(), untied.begin(), untied.end());
+    const auto unchecked = scenario::requests_with_unchecked_outcomes(test_case);
+    errors.insert(errors.end(), unchecked.begin(), unchecked.end());
   }
   // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
   std::vector<scenario::LoadError> warnings;

@@ -40,14 +40,14 @@ run::ExitCode merge(const MergeOptions& options) {
     if (report) {
       reports.push_back(std::move(*report));
     } else {
-      complain(report.error());
+      print_error(report.error());
       bad = true;
     }
   }
   if (bad) return run::ExitCode::kUsage;
   const auto merged = merge_reports(reports, *library);
   if (!merged) {
-    complain(merged.error());
+    print_error(merged.error());
     return run::ExitCode::kUsage;
   }
   if (!options.quiet) print_parts(*merged);

@@ -16,7 +16,7 @@ run::ExitCode new_adapter(const NewAdapterOptions& options) {
   namespace fs = std::filesystem;
   const auto adapter = client_run::new_adapter(options.language);
   if (!adapter) {
-    complain("there is no adapter in " + options.language);
+    print_error("there is no adapter in " + options.language);
     return run::ExitCode::kUsage;
   }
   const fs::path folder(options.folder);
@@ -24,18 +24,18 @@ run::ExitCode new_adapter(const NewAdapterOptions& options) {
   // All or nothing: what stands there is somebody's work.
   for (const scenario::SourceFile& each : adapter->files) {
     if (!fs::exists(folder / each.name, error)) continue;
-    complain((folder / each.name).string() + " is there already; name a folder without it");
+    print_error((folder / each.name).string() + " is there already; name a folder without it");
     return run::ExitCode::kUsage;
   }
   for (const scenario::SourceFile& each : adapter->files) {
     const fs::path path = folder / each.name;
     fs::create_directories(path.parent_path(), error);
     if (error) {
-      complain("cannot make " + path.parent_path().string() + ": " + error.message());
+      print_error("cannot make " + path.parent_path().string() + ": " + error.message());
       return run::ExitCode::kUsage;
     }
     if (const auto written = report::write_file(path.string(), each.content); !written) {
-      complain(written.error());
+      print_error(written.error());
       return run::ExitCode::kUsage;
     }
     text::print("wrote {}\n", path.string());

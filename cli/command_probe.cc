@@ -15,7 +15,7 @@
 #include "base/text/printable.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 #include "report/report.h"
 #include "suite/scenario/library.h"
 #include "suite/scenario/yaml_reader.h"
@@ -80,7 +80,7 @@ run::ExitCode report(const ProbeOptions& options, const target::Findings& findin
     return run::ExitCode::kConformant;
   }
   if (const auto written = report::write_file(options.out, descriptor); !written) {
-    complain(written.error());
+    print_error(written.error());
     return run::ExitCode::kInternal;
   }
   text::print("written        {}: fencepost certify --descriptor {}\n", options.out,
@@ -99,15 +99,15 @@ run::ExitCode probe(const ProbeOptions& options) {
   }
   const auto time = scenario::parse_duration(options.max_time);
   if (!time) {
-    complain("--max-time must be a duration such as 50s, not \"" + options.max_time + "\"");
+    print_error("--max-time must be a duration such as 50s, not \"" + options.max_time + "\"");
     return run::ExitCode::kUsage;
   }
   stop_on_signals();
   const TimeLimit limit(std::chrono::milliseconds(
       static_cast<std::int64_t>(static_cast<double>(time->count()) * options.timeout_scale)));
   const auto out_of_time = [&] {
-    complain("the endpoint has not answered all questions within " + options.max_time +
-             "; no descriptor is written: --max-time gives it more");
+    print_error("the endpoint has not answered all questions within " + options.max_time +
+                "; no descriptor is written: --max-time gives it more");
     return run::ExitCode::kInconclusive;
   };
   const auto target =
@@ -118,20 +118,20 @@ run::ExitCode probe(const ProbeOptions& options) {
       probe_endpoint(endpoint, *library, settings_of(options, endpoint), stop_flag());
   if (limit.is_over()) return out_of_time();
   if (!findings && stop_flag()) {
-    complain("interrupted; no descriptor is written");
+    print_error("interrupted; no descriptor is written");
     return run::ExitCode::kInterrupted;
   }
   if (!findings) {
-    complain(describe(findings.error(), endpoint.url()));
+    print_error(describe(findings.error(), endpoint.url()));
     if (!findings.error().hint.empty()) print_error("           {}\n", findings.error().hint);
     return run::ExitCode::kUnreachable;
   }
   if (findings->cases.endpoint_lost) {
-    complain("the endpoint was lost: " + findings->cases.lost_message);
+    print_error("the endpoint was lost: " + findings->cases.lost_message);
     return run::ExitCode::kUnreachable;
   }
   if (findings->cases.interrupted) {
-    complain("interrupted; no descriptor is written");
+    print_error("interrupted; no descriptor is written");
     return run::ExitCode::kInterrupted;
   }
   return report(options, *findings,

@@ -38,14 +38,14 @@ run::ExitCode write_all(const RecordOptions& options, const record::Capture& cap
     if (history.code != run::ExitCode::kConformant) code = history.code;
   }
   if (code != run::ExitCode::kConformant || cases.requests > 0) return code;
-  complain("no request was seen: nothing was judged");
+  print_error("no request was seen: nothing was judged");
   return run::ExitCode::kNothingSelected;
 }
 
 run::ExitCode from_pcap(const RecordOptions& options) {
   const auto capture = record::read_pcap({.file = options.pcap, .port = options.port});
   if (!capture) {
-    complain(capture.error());
+    print_error(capture.error());
     return run::ExitCode::kUsage;
   }
   return write_all(options, *capture, std::chrono::milliseconds{0});
@@ -54,12 +54,12 @@ run::ExitCode from_pcap(const RecordOptions& options) {
 run::ExitCode from_log(const RecordOptions& options) {
   const auto file = scenario::read_file(options.from);
   if (!file) {
-    complain(file.error());
+    print_error(file.error());
     return run::ExitCode::kUsage;
   }
   const auto capture = record::read_capture_log(file->content);
   if (!capture) {
-    complain(options.from + ": " + capture.error());
+    print_error(options.from + ": " + capture.error());
     return run::ExitCode::kUsage;
   }
   return write_all(options, *capture, std::chrono::milliseconds{0});
@@ -75,14 +75,14 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   if (!options.time.empty()) {
     time = scenario::parse_duration(options.time);
     if (!time || time->count() == 0) {
-      complain("--time " + options.time + " must be a duration such as 90s or 5m");
+      print_error("--time " + options.time + " must be a duration such as 90s or 5m");
       return run::ExitCode::kUsage;
     }
   }
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
   if (!descriptor) return run::ExitCode::kUsage;
   if (!descriptor->url.starts_with("mqtt")) {
-    complain(
+    print_error(
         "nobody else uses that endpoint; to record what clients of a reference store do: "
         "fencepost serve --record FILE");
     return run::ExitCode::kUsage;
@@ -90,16 +90,16 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   stop_on_signals();
   const auto target = open_target(*descriptor, codec::DialectId::kDeployed);
   if (!target) {
-    complain(target.error().text);
+    print_error(target.error().text);
     return exit_code(target.error());
   }
   // As certify says it, in the words of the resolver and the system; Paho has one text for all.
   if (const auto reached = target->endpoint->check_reachable(kReachTimeout); !reached) {
     if (stop_flag()) {
-      complain("interrupted before there was anything to record");
+      print_error("interrupted before there was anything to record");
       return run::ExitCode::kInterrupted;
     }
-    complain(fmt::format("no broker at {}: {}", target->endpoint->url(), reached.error().text));
+    print_error(fmt::format("no broker at {}: {}", target->endpoint->url(), reached.error().text));
     return run::ExitCode::kUnreachable;
   }
   record::FlagWatcher watcher;
@@ -121,16 +121,17 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
         print(watcher.judge_new(capture));
       });
   if (!result && stop_flag()) {
-    complain("interrupted before there was anything to record");
+    print_error("interrupted before there was anything to record");
     return run::ExitCode::kInterrupted;
   }
   if (!result) {
-    complain(fmt::format("cannot record at {}: {}", target->endpoint->url(), result.error().text));
+    print_error(
+        fmt::format("cannot record at {}: {}", target->endpoint->url(), result.error().text));
     return exit_code_of(result.error());
   }
   const run::ExitCode code = write_all(options, result->capture, kSlackOfEndpoint, watcher);
   if (!result->lost) return code;
-  complain("the endpoint was lost: " + result->lost->text);
+  print_error("the endpoint was lost: " + result->lost->text);
   return code == run::ExitCode::kInternal ? code : run::ExitCode::kUnreachable;
 }
 
@@ -141,15 +142,15 @@ run::ExitCode record(const RecordOptions& options) {
   const int ways =
       (endpoint ? 1 : 0) + (options.pcap.empty() ? 0 : 1) + (options.from.empty() ? 0 : 1);
   if (ways != 1) {
-    complain("say what is recorded: one of --endpoint (or --descriptor), --pcap and --from");
+    print_error("say what is recorded: one of --endpoint (or --descriptor), --pcap and --from");
     return run::ExitCode::kUsage;
   }
   if (options.out.empty() && options.history.empty()) {
-    complain("say what is written: --out (cases), --history, or both");
+    print_error("say what is written: --out (cases), --history, or both");
     return run::ExitCode::kUsage;
   }
   if (!options.slack.empty() && !scenario::parse_duration(options.slack)) {
-    complain("--slack " + options.slack + " must be a duration such as 0ms or 2s");
+    print_error("--slack " + options.slack + " must be a duration such as 0ms or 2s");
     return run::ExitCode::kUsage;
   }
   for (const std::string& path : {options.out, options.history}) {

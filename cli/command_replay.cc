@@ -28,7 +28,7 @@ run::ExitCode run_on(const ReplayOptions& options, endpoint::Endpoint& endpoint,
   session.context.endpoint = endpoint.url();
   const auto ready = prepare(endpoint, descriptor, options.jobs, session.suite);
   if (!ready) {
-    complain(ready.error());
+    print_error(ready.error());
     return not_begun(options, session, ready.error().reason, ready.error().code);
   }
   session.context.preflight = *ready;
@@ -66,7 +66,7 @@ run::ExitCode replay(const ReplayOptions& options) {
       .saved = {},
       .context = {.endpoint = url ? url->display() : "unknown",
                   .profile = settings.profile,
-                  .wording = settings.wording,
+                  .edition = settings.edition,
                   .seed = settings.seed,
                   .strict = true,
                   .command = command_for(options.program, "certify", choice).text() +
@@ -77,8 +77,8 @@ run::ExitCode replay(const ReplayOptions& options) {
   for (const std::string& error : session.run.load_errors) print_error("{}\n", error);
   if (session.saved.cases.empty()) {
     const bool broken = !session.run.load_errors.empty();
-    complain(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"
-                    : "there is no case in these files and folders");
+    print_error(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"
+                       : "there is no case in these files and folders");
     return not_begun(options, session, "no case",
                      broken ? run::ExitCode::kUsage : run::ExitCode::kNothingSelected);
   }

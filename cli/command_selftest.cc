@@ -15,8 +15,8 @@
 #include "cli/command_support.h"
 #include "cli/commands.h"
 #include "report/report.h"
+#include "selftest/conforming_stores.h"
 #include "selftest/pairs.h"
-#include "selftest/right_stores.h"
 #include "selftest/selftest.h"
 #include "selftest/selftest_html.h"
 #include "selftest/selftest_text.h"
@@ -70,7 +70,7 @@ bool matches_one(const std::string& glob) {
                      [&](const store::Fault& fault) { return selftest::matches(glob, fault); });
 }
 
-selftest::OpenRight right_opener() {
+selftest::OpenRight conforming_opener() {
   return [](const store::Decisions& decisions,
             codec::DialectId dialect) -> Result<std::unique_ptr<endpoint::Endpoint>, std::string> {
     target::Descriptor descriptor;
@@ -112,7 +112,7 @@ run::ExitCode selftest_pairs(const SelftestOptions& command, const scenario::Lib
 }
 
 run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Library& library) {
-  selftest::RightStoresOptions options{.stores = command.right, .seed = command.seed};
+  selftest::ConformingStoresOptions options{.stores = command.right, .seed = command.seed};
   if (!command.profiles.empty()) options.profiles.clear();
   for (const std::string& word : command.profiles) {
     options.profiles.push_back(*codec::profile_named(word));
@@ -120,15 +120,14 @@ run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Lib
   options.jobs = std::max(1U, std::thread::hardware_concurrency());
   stop_on_signals();
   const bool live = isatty(STDOUT_FILENO) == 1;
-  const selftest::RightStoresResult result =
-      selftest::run_right_stores(library.cases, library.catalogue, right_opener(), options,
-                                 stop_flag(), [&](std::size_t done, std::size_t total) {
-                                   if (live)
-                                     text::print("\r\033[K  {}/{} right stores", done, total);
-                                   if (live) std::fflush(stdout);
-                                 });
+  const selftest::ConformingStoresResult result = selftest::run_conforming_stores(
+      library.cases, library.catalogue, conforming_opener(), options, stop_flag(),
+      [&](std::size_t done, std::size_t total) {
+        if (live) text::print("\r\033[K  {}/{} right stores", done, total);
+        if (live) std::fflush(stdout);
+      });
   if (live) text::print("\r\033[K");
-  text::print("{}", text::Lines(selftest::right_stores_text(result)));
+  text::print("{}", text::Lines(selftest::conforming_stores_text(result)));
   if (result.interrupted) return run::ExitCode::kInterrupted;
   return result.proved() ? run::ExitCode::kConformant : run::ExitCode::kFailed;
 }
@@ -141,13 +140,13 @@ run::ExitCode selftest(const SelftestOptions& command) {
   if (command.right > 0) return selftest_right(command, *library);
   if (command.pairs > 0) return selftest_pairs(command, *library);
   if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
-    complain("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
+    print_error("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
     return run::ExitCode::kUsage;
   }
   if (!succeeded(report::check_writable(command.reports))) return run::ExitCode::kUsage;
   for (const std::string& glob : command.only) {
     if (matches_one(glob)) continue;
-    complain("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
+    print_error("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
     return run::ExitCode::kNothingSelected;
   }
   const bool embedded = command.endpoint == "embedded";
@@ -177,7 +176,7 @@ run::ExitCode selftest(const SelftestOptions& command) {
       run_selftest(library->cases, library->catalogue, opener(command.endpoint, driver), options,
                    stop_flag(), ProgressLine());
   if (!embedded && !result.interrupted) {
-    result.meetings = selftest::run_meetings(
+    result.overlaps = selftest::run_overlaps(
         {.only = command.only, .seed = command.seed, .jobs = options.jobs}, stop_flag());
     result.interrupted = stop_flag();
   }

@@ -35,18 +35,18 @@ constexpr std::size_t kKeys = 1'000'000;
 constexpr std::uint32_t kPacketBytes = 4U << 20U;
 constexpr std::uint16_t kPlainPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
-constexpr std::chrono::minutes kLongestHold{1};
+constexpr std::chrono::minutes kMaxHold{1};
 
 // The content of the authorization file, checked; nothing after a complaint.
 std::optional<std::string> read_authorization(const std::string& path) {
   const auto file = scenario::read_file(path);
   if (!file) {
-    complain(file.error());
+    print_error(file.error());
     return std::nullopt;
   }
   const auto authorization = store::parse_authorization(file->content);
   if (!authorization) {
-    complain(path + ": " + authorization.error());
+    print_error(path + ": " + authorization.error());
     return std::nullopt;
   }
   return file->content;
@@ -59,7 +59,7 @@ std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options)
                                    {"response-delay", &options.response_delay},
                                    {"response-jitter", &options.response_jitter}}) {
     if (const auto wrong = target::set_condition(name, *text, out)) {
-      complain("--" + *wrong);
+      print_error("--" + *wrong);
       return std::nullopt;
     }
   }
@@ -72,16 +72,16 @@ std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& 
   using Faults = std::vector<const store::Fault*>;
   if (options.fault.empty() && options.null.empty()) return Faults{};
   if (!options.fault.empty() && !options.null.empty()) {
-    complain("--fault and --null: a broker serves one store");
+    print_error("--fault and --null: a broker serves one store");
     return std::nullopt;
   }
   auto faults = target::faults_named(options.fault.empty() ? options.null : options.fault);
   if (!faults) {
-    complain(faults.error());
+    print_error(faults.error());
     return std::nullopt;
   }
   if (!options.null.empty() && faults->front()->kind != store::FaultKind::kNull) {
-    complain("--null " + options.null + ": that store does something; say --fault");
+    print_error("--null " + options.null + ": that store does something; say --fault");
     return std::nullopt;
   }
   return std::move(*faults);
@@ -92,15 +92,15 @@ bool right_can_be_served(const ServeOptions& options,
                          const std::vector<const store::Fault*>& faults) {
   if (options.right.empty()) return true;
   if (!faults.empty()) {
-    complain("--fault and --right: a broker serves one store");
+    print_error("--fault and --right: a broker serves one store");
     return false;
   }
   if (options.control) {
-    complain("--control and --right: only the reference store can be changed while it runs");
+    print_error("--control and --right: only the reference store can be changed while it runs");
     return false;
   }
   if (const auto right = store::parse_decisions(options.right); !right) {
-    complain("--right " + options.right + ": " + right.error());
+    print_error("--right " + options.right + ": " + right.error());
     return false;
   }
   return true;
@@ -143,27 +143,27 @@ run::ExitCode worse(run::ExitCode one, run::ExitCode other) {
 
 // Complains otherwise.
 bool judge_options_fit(const ServeOptions& options) {
-  const auto complain_of = [](const std::string& text) {
-    complain(text);
+  const auto does_not_fit = [](const std::string& text) {
+    print_error(text);
     return false;
   };
   if (!options.judge_clients) {
-    if (!options.command.empty()) return complain_of("-- COMMAND is for --judge-clients");
+    if (!options.command.empty()) return does_not_fit("-- COMMAND is for --judge-clients");
     if (!options.reports.none()) {
-      return complain_of("--json, --junit and --html are for --judge-clients");
+      return does_not_fit("--json, --junit and --html are for --judge-clients");
     }
     if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
-      return complain_of("--hold-puback and --drop-at-puback are for --judge-clients");
+      return does_not_fit("--hold-puback and --drop-at-puback are for --judge-clients");
     }
     return true;
   }
   const auto hold = scenario::parse_duration(options.hold_puback);
-  if (!hold || *hold > kLongestHold) {
-    return complain_of("--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
-                       options.hold_puback + "\"");
+  if (!hold || *hold > kMaxHold) {
+    return does_not_fit("--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
+                        options.hold_puback + "\"");
   }
   return !options.control ||
-         complain_of("--judge-clients and --control: the clock of the store may change");
+         does_not_fit("--judge-clients and --control: the clock of the store may change");
 }
 
 std::chrono::microseconds wall_clock() {
@@ -214,8 +214,8 @@ bool open_tap(const ServeOptions& options, const std::optional<endpoint::TlsList
     judged.tap = std::move(*tap);
     return true;
   }
-  complain(fmt::format("port {} of {}: {}; choose another one with --port", wanted, options.bind,
-                       tap.error()));
+  print_error(fmt::format("port {} of {}: {}; choose another one with --port", wanted, options.bind,
+                          tap.error()));
   return false;
 }
 
@@ -231,7 +231,7 @@ bool start_command(const ServeOptions& options, const std::string& url, JudgedBr
     judged.command = std::move(*command);
     return true;
   }
-  complain(command.error());
+  print_error(command.error());
   return false;
 }
 
@@ -272,7 +272,7 @@ run::ExitCode watch(const ServeOptions& options, endpoint::BrokerProcess& broker
   }
   (void)end_judge(true);
   (void)end(traffic);
-  complain("the broker ended by itself; run again with -v to see its log");
+  print_error("the broker ended by itself; run again with -v to see its log");
   return run::ExitCode::kUnreachable;
 }
 
@@ -281,12 +281,12 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
     const ServeOptions& options, const std::vector<const store::Fault*>& faults) {
   const auto dialect = codec::dialect_named(options.profile);
   if (!dialect) {
-    complain("--profile " + options.profile + " is neither documented nor deployed");
+    print_error("--profile " + options.profile + " is neither documented nor deployed");
     return std::nullopt;
   }
   if (!hlc::is_plain_node_id(options.node_id)) {
-    complain("--node-id must be printable ASCII without colons and blanks, not \"" +
-             options.node_id + "\"");
+    print_error("--node-id must be printable ASCII without colons and blanks, not \"" +
+                options.node_id + "\"");
     return std::nullopt;
   }
   const bool tls = !options.tls.empty() || !options.certificate.empty();
@@ -346,7 +346,7 @@ run::ExitCode serve(const ServeOptions& options) {
                                               .users = options.users,
                                               .password_files = options.password_files});
   if (!access) {
-    complain(access.error());
+    print_error(access.error());
     return run::ExitCode::kUsage;
   }
   access->add_to(*broker_options);
@@ -362,7 +362,7 @@ run::ExitCode serve(const ServeOptions& options) {
   const auto traffic = serve::TrafficLog::begin(
       {.record = options.record, .explain = options.explain, .control = options.control});
   if (!traffic) {
-    complain(traffic.error());
+    print_error(traffic.error());
     return run::ExitCode::kUsage;
   }
   broker_options->record = (*traffic)->path();
@@ -371,7 +371,7 @@ run::ExitCode serve(const ServeOptions& options) {
   if (!broker) {
     (*traffic)->discard();
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
-    complain(broker.error().text + (in_use ? "; choose another one with --port" : ""));
+    print_error(broker.error().text + (in_use ? "; choose another one with --port" : ""));
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }
@@ -386,7 +386,7 @@ run::ExitCode serve(const ServeOptions& options) {
   announce(options, *faults, *access, url);
   if (!options.ready_file.empty()) {
     if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
-      complain(written.error());
+      print_error(written.error());
       return run::ExitCode::kInternal;
     }
   }

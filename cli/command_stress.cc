@@ -43,8 +43,8 @@ constexpr std::chrono::seconds kShrinkTime{20};
 // second. More would leave the other clients too little: what only they show would be found less.
 constexpr std::size_t kFirstWindow = 8;
 // What is added to times may not overflow.
-constexpr std::chrono::hours kMostDuration{366 * 24};
-constexpr std::chrono::hours kMostOnTheWay{1};
+constexpr std::chrono::hours kMaxDuration{366 * 24};
+constexpr std::chrono::hours kMaxOnTheWay{1};
 constexpr milliseconds kShrinkRun{3'000};
 constexpr std::size_t kShrinkTries = 5;
 // A key that takes more is unknown: what comes after it has to be judged, too.
@@ -140,13 +140,13 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
                                                      const stress::RunSize& size) {
   auto target = target::open_target(setup.descriptor, setup.dialect());
   if (!target) {
-    complain(target.error().text);
+    print_error(target.error().text);
     return fail(exit_code(target.error()));
   }
   stress::LoadOptions options = load_options(setup, size, setup.seed);
   auto writer = stress::HistoryWriter::open(setup.history, options.bounds);
   if (!writer) {
-    complain(writer.error());
+    print_error(writer.error());
     return fail(run::ExitCode::kUsage);
   }
   options.history = writer->get();
@@ -161,11 +161,11 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
       });
   line.clear();
   if (!result && stop_flag()) {
-    complain("interrupted before all clients were connected");
+    print_error("interrupted before all clients were connected");
     return fail(run::ExitCode::kInterrupted);
   }
   if (!result) {
-    complain("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
+    print_error("cannot connect to " + target->endpoint->url() + ": " + result.error().text);
     return fail(run::ExitCode::kUnreachable);
   }
   histories::StressRun out = histories::run_of(*result);
@@ -223,7 +223,7 @@ std::optional<stress::Shrunk> shrink_simulated(const Setup& setup, const stress:
 // that single ones can be left out.
 std::optional<stress::ShrunkPlan> shrink_requests(const Setup& setup,
                                                   const stress::Shrunk& smallest) {
-  constexpr std::size_t kMostTries = 5'000;
+  constexpr std::size_t kMaxTries = 5'000;
   const auto end = std::chrono::steady_clock::now() + kShrinkTime;
   const auto enough = [&] { return std::chrono::steady_clock::now() > end || stop_flag(); };
   const auto run_with = [&](std::uint64_t seed, const stress::Plan* plan) {
@@ -251,7 +251,7 @@ std::optional<stress::ShrunkPlan> shrink_requests(const Setup& setup,
     const auto fails = [&](const stress::Plan& fewer) {
       return !run_with(seed, &fewer).judged.violations.empty();
     };
-    if (fails(plan)) return stress::shrink_plan(std::move(plan), fails, kMostTries, enough);
+    if (fails(plan)) return stress::shrink_plan(std::move(plan), fails, kMaxTries, enough);
   }
   return std::nullopt;
 }
@@ -260,12 +260,12 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
                                                           const stress::RunSize& size) {
   const auto store = target::open_store(setup.descriptor, setup.dialect());
   if (!store) {
-    complain(store.error().text);
+    print_error(store.error().text);
     return fail(run::ExitCode::kUsage);
   }
   auto writer = stress::HistoryWriter::open(setup.history, simulated_bounds(setup));
   if (!writer) {
-    complain(writer.error());
+    print_error(writer.error());
     return fail(run::ExitCode::kUsage);
   }
   report::ProgressLine line(report::console_options(stdout).live, setup.options.quiet);
@@ -277,7 +277,7 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
       return histories::progress_text(std::chrono::duration<double>(run.duration).count(),
                                       run.counts, run.judged);
     });
-    return stop_flag() || !(*writer)->trouble().empty();
+    return stop_flag() || !(*writer)->error().empty();
   };
   const stress::SimulatedRun result =
       simulate(**store, simulation_options(setup, size, setup.seed), writer->get(), stopped);
@@ -285,7 +285,7 @@ Result<histories::StressRun, run::ExitCode> run_simulated(const Setup& setup,
   const auto url = endpoint::parse_url(setup.descriptor.url);
   histories::StressRun out = histories::run_of(result);
   out.endpoint = url ? url->display() : "unknown";
-  out.trouble = (*writer)->trouble();
+  out.error = (*writer)->error();
   out.interrupted = stop_flag();
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink && !stop_flag();
   if (shrinks) out.shrunk = shrink_simulated(setup, size, out.judged.violations.front().key);
@@ -329,16 +329,16 @@ bool take_times(const StressOptions& options, Setup& setup) {
     endpoint::Conditions conditions;
     if (const auto wrong =
             target::set_condition("clock-offset", options.clock_offset, conditions)) {
-      complain("--" + *wrong);
+      print_error("--" + *wrong);
       return false;
     }
     setup.clock_offset = conditions.clock_offset;
   }
   if (options.on_the_way.empty()) return true;
   const auto time = scenario::parse_duration(options.on_the_way);
-  if (!time || *time > kMostOnTheWay) {
-    complain("--on-the-way " + options.on_the_way +
-             " must be a duration such as 200ms, at most 1h");
+  if (!time || *time > kMaxOnTheWay) {
+    print_error("--on-the-way " + options.on_the_way +
+                " must be a duration such as 200ms, at most 1h");
     return false;
   }
   setup.on_the_way = *time;
@@ -349,9 +349,9 @@ bool take_times(const StressOptions& options, Setup& setup) {
 
 run::ExitCode stress(const StressOptions& options) {
   const auto time = scenario::parse_duration(options.duration);
-  if (!time || time->count() == 0 || *time > kMostDuration) {
-    complain("--duration " + options.duration +
-             " must be a duration such as 10s or 5m, at most 8784h");
+  if (!time || time->count() == 0 || *time > kMaxDuration) {
+    print_error("--duration " + options.duration +
+                " must be a duration such as 10s or 5m, at most 8784h");
     return run::ExitCode::kUsage;
   }
   if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
@@ -372,7 +372,7 @@ run::ExitCode stress(const StressOptions& options) {
       .waived = scenario::unsettled(
           library.catalogue,
           scenario::bases_of(codec::profile_named(options.profile).value_or(codec::Profile::kAuto),
-                             scenario::Wording::kAuto))};
+                             scenario::Edition::kAuto))};
   if (!take_times(options, setup)) return run::ExitCode::kUsage;
   stop_on_signals();
   const std::string started = utc_now();

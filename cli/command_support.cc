@@ -20,7 +20,7 @@
 #include <semaphore.h>
 
 #include "base/text/printable.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 #include "endpoint/url.h"
 #include "report/github.h"
 #include "suite/scenario/library.h"
@@ -94,20 +94,20 @@ void warn_of_readable_secrets(const std::string& path, const target::Descriptor&
   for (const auto& [role, credentials] : descriptor.mqtt.roles) keys.insert(credentials.key);
   for (const std::filesystem::path& key : keys) {
     if (key.empty() || !is_open_to_others(key)) continue;
-    complain("warning: every user of this machine may read the key " + key.string() +
-             ": chmod o-r");
+    print_error("warning: every user of this machine may read the key " + key.string() +
+                ": chmod o-r");
   }
   if (!target::holds_password(descriptor) || !is_open_to_others(path)) return;
-  complain("warning: " + path +
-           " holds a password, and every user of this machine may read it: chmod o-r, or name a "
-           "variable with password_env");
+  print_error("warning: " + path +
+              " holds a password, and every user of this machine may read it: chmod o-r, or name a "
+              "variable with password_env");
 }
 
 }  // namespace
 
 void print_error(text::Lines lines) { text::write(stderr, lines.text, false); }
 
-void complain(const std::string& text) {
+void print_error(const std::string& text) {
   std::string lines = "fencepost: " + text;
   while (lines.ends_with('\n')) lines.pop_back();
   for (std::size_t at = lines.find('\n'); at != std::string::npos; at = lines.find('\n', at + 1)) {
@@ -117,7 +117,7 @@ void complain(const std::string& text) {
 }
 
 bool succeeded(const Result<void, std::string>& done) {
-  if (!done) complain(done.error());
+  if (!done) print_error(done.error());
   return done.has_value();
 }
 
@@ -147,12 +147,12 @@ std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) 
   if (!choice.descriptor.empty()) {
     const auto file = scenario::read_file(choice.descriptor);
     if (!file) {
-      complain(file.error());
+      print_error(file.error());
       return std::nullopt;
     }
     std::vector<scenario::LoadError> errors;
     auto loaded = target::load_descriptor(*file, errors);
-    for (const std::string& error : describe_all(errors)) complain(error);
+    for (const std::string& error : describe_all(errors)) print_error(error);
     if (!loaded) return std::nullopt;
     descriptor = std::move(*loaded);
     warn_of_readable_secrets(choice.descriptor, descriptor);
@@ -169,7 +169,7 @@ Result<target::Target, target::TargetError> open_judged_by(codec::Profile profil
   auto target =
       open_target(descriptor, profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
                                                                      : codec::DialectId::kDeployed);
-  if (!target) complain(target.error().text);
+  if (!target) print_error(target.error().text);
   return target;
 }
 
@@ -212,14 +212,14 @@ std::optional<RunBasis> prepare_run(const RunFlags& flags) {
                            ? std::optional(descriptor->profile.value_or(codec::Profile::kAuto))
                            : codec::profile_named(flags.profile);
   if (!profile) {
-    complain("--profile " + flags.profile + " is not one of auto, documented, deployed");
+    print_error("--profile " + flags.profile + " is not one of auto, documented, deployed");
     return std::nullopt;
   }
-  const auto wording = flags.wording.empty()
-                           ? std::optional(descriptor->wording.value_or(scenario::Wording::kAuto))
-                           : scenario::wording_named(flags.wording);
-  if (!wording) {
-    complain("--wording " + flags.wording + " is not one of auto, preview, ga");
+  const auto edition = flags.edition.empty()
+                           ? std::optional(descriptor->edition.value_or(scenario::Edition::kAuto))
+                           : scenario::edition_named(flags.edition);
+  if (!edition) {
+    print_error("--wording " + flags.edition + " is not one of auto, preview, ga");
     return std::nullopt;
   }
   descriptor->mqtt.driver =
@@ -227,14 +227,14 @@ std::optional<RunBasis> prepare_run(const RunFlags& flags) {
   std::random_device device;
   return RunBasis{.descriptor = *std::move(descriptor),
                   .settings = {.profile = *profile,
-                               .wording = *wording,
+                               .edition = *edition,
                                .run_id = random_run_id(),
                                .seed = flags.seed.value_or(device()),
                                .timeout_scale = flags.timeout_scale}};
 }
 
-void complain(const NotReady& error) {
-  complain(error.reason);
+void print_error(const NotReady& error) {
+  print_error(error.reason);
   if (!error.hint.empty()) print_error("           {}\n", error.hint);
 }
 

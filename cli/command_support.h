@@ -32,7 +32,7 @@ void print_error(fmt::format_string<text::detail::Shown<Values>&...> format,
 
 // The same with the program's name in front. Each further line is indented: what follows a line
 // feed of a name or a value cannot be taken for a line of ours.
-void complain(const std::string& text);
+void print_error(const std::string& text);
 
 // Complains of the error, if there is one, and returns whether there is none.
 [[nodiscard]] bool succeeded(const Result<void, std::string>& done);
@@ -101,7 +101,7 @@ struct NotReady {
   run::ExitCode code = run::ExitCode::kUnreachable;
 };
 
-void complain(const NotReady& error);
+void print_error(const NotReady& error);
 
 // The questions before a run; their results go into `suite`, whose settings name the run and the
 // factor of time limits. `jobs`: what the user asks for, or 0.

@@ -15,15 +15,15 @@ run::ExitCode vectors(const VectorsOptions& options) {
   if (!library) return run::ExitCode::kUsage;
   auto cases = select(library->cases, options.selection);
   if (cases.empty()) {
-    complain(why_empty(options.selection, *library));
+    print_error(why_empty(options.selection, *library));
     return run::ExitCode::kNothingSelected;
   }
   const std::size_t left_out = std::erase_if(cases, [&](const scenario::Case* each) {
     return report::longest_payload(*each) > options.max_bytes;
   });
   if (left_out > 0) {
-    complain(fmt::format("{} with payloads of more than {} bytes left out: --max-bytes",
-                         text::counted(left_out, "case"), options.max_bytes));
+    print_error(fmt::format("{} with payloads of more than {} bytes left out: --max-bytes",
+                            text::counted(left_out, "case"), options.max_bytes));
   }
   const auto written = report::write_file(options.json, report::vectors_json(cases, *profile));
   return succeeded(written) ? run::ExitCode::kConformant : run::ExitCode::kInternal;

@@ -16,7 +16,7 @@ run::ExitCode verify(const VerifyOptions& options) {
        .allowed_signers = options.allowed_signers,
        .signer = options.signer});
   if (found.state != SignatureState::kGood) {
-    complain(found.text);
+    print_error(found.text);
     return found.state == SignatureState::kBad ? run::ExitCode::kFailed : run::ExitCode::kUsage;
   }
   text::print("{}: {}\n", options.file, found.text);

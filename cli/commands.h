@@ -28,7 +28,7 @@ struct RunFlags {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string profile{};     // empty: the descriptor's, or auto
-  std::string wording{};     // empty: the descriptor's, or auto
+  std::string edition{};     // empty: the descriptor's, or auto
   std::string driver{};      // empty: builtin
   std::size_t jobs = 0;      // at once; 0: a sensible number
   double timeout_scale = 1.0;
@@ -115,7 +115,7 @@ struct JudgeOptions {
   std::string file{};  // of evidence
   std::string scenarios{};
   std::optional<codec::Profile> profile{};  // none: that of the run
-  std::optional<scenario::Wording> wording{};
+  std::optional<scenario::Edition> edition{};
   bool strict = false;  // or the run was
   report::ReportFiles reports{};
   bool trace = false;
@@ -343,7 +343,7 @@ struct ListOptions {
   std::string what = "cases";  // or requirements, capabilities, faults or axes
   std::string scenarios{};
   std::string profile{};  // of requirements: what it demands; empty: what they say
-  std::string wording = "auto";
+  std::string edition = "auto";
   run::Selection selection{};  // of cases
   bool json = false;
 };

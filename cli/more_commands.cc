@@ -36,7 +36,7 @@ void add_reports(CLI::App& command, report::ReportFiles& files) {
   command
       .add_flag_callback("--junit-strict",
                          [] {
-                           complain(
+                           print_error(
                                "warning: --junit-strict does nothing: all JUnit files are as "
                                "readers want them that validate");
                          })
@@ -63,7 +63,7 @@ void add_judge(CLI::App& app, JudgeOptions& options, Action& action) {
   command
       ->add_option_function<std::string>(
           "--wording",
-          [&](const std::string& word) { options.wording = scenario::wording_named(word); },
+          [&](const std::string& word) { options.edition = scenario::edition_named(word); },
           "Judge by this wording: auto, preview or ga (default: that of the run)")
       ->check(one_of({"auto", "preview", "ga"}));
   command->add_flag("--strict", options.strict, "A failed \"should\" fails the run");
@@ -150,7 +150,7 @@ void add_check(CLI::App& app, CheckOptions& options, Action& action) {
 }
 
 void add_stress(CLI::App& app, StressOptions& options, Action& action) {
-  constexpr std::size_t kMostClients = 1'000;
+  constexpr std::size_t kMaxClients = 1'000;
   CLI::App* command = app.add_subcommand(
       "stress",
       "Run concurrent clients and check that their history is linearizable (docs/STRESS.md)\n"
@@ -183,7 +183,7 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
   }
   command->add_option("--workload", options.workload, help)->check(one_of(names).name("NAME"));
   command->add_option("--clients", options.clients, "Each with a connection (default: 16)")
-      ->check(whole_number(1, kMostClients));
+      ->check(whole_number(1, kMaxClients));
   command->add_option("--duration", options.duration, "How long they ask, e.g. 5m (default: 10s)");
   command
       ->add_option("--rate", options.rate,
@@ -234,7 +234,7 @@ void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
     command->get_option(name)->allow_extra_args(false);
   }
   command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
-      ->check(whole_number(1, kMostJobs));
+      ->check(whole_number(1, kMaxJobs));
   add_timeout_scale(*command, options.timeout_scale);
   command
       ->add_option("--seed", options.seed,
@@ -301,12 +301,12 @@ void add_certify_client(CLI::App& app, CertifyClientOptions& options, Action& ac
              "Write a self-contained HTML page with what differs and all cases");
   command->add_option("--timeout", options.timeout,
                       "How long the SDK may wait for a reply, e.g. 10s (default: 5s)");
-  constexpr std::size_t kMostAdapters = 64;
+  constexpr std::size_t kMaxAdapters = 64;
   command
       ->add_option("-j,--jobs", options.jobs,
                    "Cases to play at once, each with an adapter of its own (default: 8 to 32, as "
                    "many as have 512 MiB together)")
-      ->check(whole_number(1, kMostAdapters));
+      ->check(whole_number(1, kMaxAdapters));
   command->add_option("--max-failures", options.max_failures, "End the run after so many failures")
       ->check(whole_number(1));
   command
@@ -337,7 +337,7 @@ void add_new_adapter(CLI::App& app, NewAdapterOptions& options, Action& action) 
 }
 
 void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action) {
-  constexpr std::size_t kMostAtOnce = 64;
+  constexpr std::size_t kMaxAtOnce = 64;
   CLI::App* command = app.add_subcommand(
       "certify-all",
       "Certify every endpoint of a file, and compare them (docs/SHARDING.md)\n"
@@ -351,13 +351,13 @@ void add_certify_all(CLI::App& app, CertifyAllOptions& options, Action& action) 
       "Folder for NAME.json, NAME.html, NAME.xml and NAME.log of each, compare.json "
       "and index.html (default: certify-all)");
   command->add_option("--at-once", options.at_once, "Endpoints to certify in parallel (default: 2)")
-      ->check(whole_number(1, kMostAtOnce));
+      ->check(whole_number(1, kMaxAtOnce));
   command->add_option("--profile", options.profile, "See certify")
       ->check(one_of({"auto", "deployed", "documented"}));
   command
       ->add_option("-j,--jobs", options.jobs,
                    "Cases of one endpoint to run in parallel (default: as certify)")
-      ->check(whole_number(1, kMostJobs));
+      ->check(whole_number(1, kMaxJobs));
   command
       ->add_option("--timeout-scale", options.timeout_scale,
                    "Factor of every time limit (default 1)")

@@ -30,7 +30,7 @@ namespace {
 
 // What `serve --maximum-packet-size` takes: room for a request, and what MQTT can say.
 constexpr std::uint64_t kLeastPacketBytes = 1'000;
-constexpr std::uint64_t kMostPacketBytes = 268'435'460;
+constexpr std::uint64_t kMaxPacketBytes = 268'435'460;
 
 constexpr const char* kExitCodes =
     "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
@@ -53,7 +53,7 @@ struct RunHelp {
   const char* endpoint = "See certify (default: embedded)";
   const char* descriptor = "See certify";
   const char* profile = "See certify";
-  const char* wording = "See certify";
+  const char* edition = "See certify";
   const char* jobs;
   const char* seed = "Seed for all random choices (default: a new one, printed)";
   const char* trace;
@@ -64,9 +64,9 @@ void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
   command.add_option("--endpoint", flags.endpoint, help.endpoint);
   command.add_option("--descriptor", flags.descriptor, help.descriptor);
   command.add_option("--profile", flags.profile, help.profile);
-  command.add_option("--wording", flags.wording, help.wording);
+  command.add_option("--wording", flags.edition, help.edition);
   add_driver(command, flags.driver);
-  command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1, kMostJobs));
+  command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1, kMaxJobs));
   add_timeout_scale(command, flags.timeout_scale);
   command.add_option("--seed", flags.seed, help.seed)->check(whole_number(0));
   command.add_flag("--trace", flags.trace, help.trace);
@@ -128,7 +128,7 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
        .profile = "deployed (what client SDKs require), documented (what the article prints: rules "
                   "that only the deployed service shows warn) or auto (default: documented for a "
                   "store that speaks nothing but its dialect, else deployed)",
-       .wording = "The generation of the article: ga, preview, or auto (default: ga; for a store "
+       .edition = "The generation of the article: ga, preview, or auto (default: ga; for a store "
                   "of the documented dialect preview where no notification has a __ts)",
        .jobs =
            "Cases to run in parallel (default: 64, fewer under a small quota; embedded: 16, and "
@@ -201,7 +201,7 @@ void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
                    "users cannot write new keys meanwhile")
       ->check(whole_number(1, kMaxKeys));
   command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
-      ->check(whole_number(1, kMostJobs));
+      ->check(whole_number(1, kMaxJobs));
   add_timeout_scale(*command, options.timeout_scale);
   command->add_option("--max-time", options.max_time,
                       "End after this time, with exit code 4 and without a descriptor (default: "
@@ -274,7 +274,7 @@ void add_judged_clients(CLI::App& command, ServeOptions& options) {
       .add_option("--maximum-packet-size", options.maximum_packet_size,
                   "The largest packet that a client may send, in bytes, as the CONNACK says it "
                   "(default 4194304)")
-      ->check(whole_number(kLeastPacketBytes, kMostPacketBytes));
+      ->check(whole_number(kLeastPacketBytes, kMaxPacketBytes));
   command.add_option("--hold-puback", options.hold_puback,
                      "With --judge-clients: each PUBACK of the broker comes so much later, e.g. "
                      "200ms");
@@ -388,7 +388,7 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       "rejection was seen once\nand never again, 130 interrupted");
   add_run_flags(*command, options,
                 {.profile = "See certify; auto asks the store first which spellings it has",
-                 .wording = "See certify, but auto is ga; where the article alone counts both are "
+                 .edition = "See certify, but auto is ga; where the article alone counts both are "
                             "right",
                  .jobs = "Workloads to run in parallel (default: as certify)",
                  .seed = "Seed for all random choices (default: a new one, printed): the same seed "
@@ -400,7 +400,7 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
           "--exhaustive", options.exhaustive,
           "Instead of random workloads all short ones: so many requests in a row (1 to 3),\n"
           "from 2 on also all that differ from one in a byte, number or word (docs/COMPLETE.md)")
-      ->check(whole_number(1, workload::kMostDepth));
+      ->check(whole_number(1, workload::kMaxDepth));
   command->add_option("--max-time", options.max_time,
                       "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s; "
                       "with --exhaustive as long as that takes)");
@@ -474,7 +474,7 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                    "on what the store turns out to be, or open")
       ->check(one_of({"auto", "deployed", "documented"}));
   list_command
-      ->add_option("--wording", list_options.wording, "With --profile: auto (default), preview, ga")
+      ->add_option("--wording", list_options.edition, "With --profile: auto (default), preview, ga")
       ->check(one_of({"auto", "preview", "ga"}))
       ->needs("--profile");
   add_selection(*list_command, list_options.selection);
@@ -663,8 +663,8 @@ int run(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return refuse(app, error, arguments);
   }
-  if (const std::string complaint = misplaced_url(app); !complaint.empty()) {
-    complain(complaint);
+  if (const std::string diagnostic = misplaced_url(app); !diagnostic.empty()) {
+    print_error(diagnostic);
     return static_cast<int>(run::ExitCode::kUsage);
   }
   if (reports_to_standard_output(app)) report::keep_standard_output_for_a_report();
@@ -679,7 +679,7 @@ int said(int code) {
   pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};
   const bool closed = poll(&output, 1, 0) == 1 && (output.revents & POLLERR) != 0;
   if (!lost || closed) return code;
-  complain("cannot write to standard output: is the disk full?");
+  print_error("cannot write to standard output: is the disk full?");
   return static_cast<int>(run::ExitCode::kInternal);
 }
 

@@ -23,7 +23,7 @@ namespace fencepost::cli {
 namespace {
 
 constexpr const char* kProgram = "ssh-keygen";
-constexpr std::size_t kMostSaid = 16'384;
+constexpr std::size_t kMaxSaid = 16'384;
 
 struct Said {
   int code = 0;
@@ -54,7 +54,7 @@ Result<Said, std::string> keygen(std::vector<std::string> arguments,
         "cannot run {}: {}", kProgram,
         std::strerror(child.error())));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   }
-  return Said{child->wait().value_or(ChildEnding{}).code, text::printable(output.tail(kMostSaid))};
+  return Said{child->wait().value_or(ChildEnding{}).code, text::printable(output.tail(kMaxSaid))};
 }
 
 bool is_file(const std::string& path) {
@@ -144,9 +144,9 @@ Verified verify_file(const Verification& what) {
 bool can_sign(const std::string& key, const std::vector<std::string>& files) {
   if (key.empty()) return true;
   const auto able = check_signing(key);
-  if (!able) complain(able.error());
+  if (!able) print_error(able.error());
   const bool something = std::any_of(files.begin(), files.end(), is_signed);
-  if (!something) complain("--sign needs a file to sign: --evidence, --json or another report");
+  if (!something) print_error("--sign needs a file to sign: --evidence, --json or another report");
   return able && something;
 }
 
@@ -155,7 +155,7 @@ bool sign_files(const std::string& key, const std::vector<std::string>& files) {
   for (const std::string& file : files) {
     if (key.empty() || !is_signed(file)) continue;
     const auto signature = sign_file(key, file);
-    if (!signature) complain(signature.error());
+    if (!signature) print_error(signature.error());
     done = done && signature;
   }
   return done;

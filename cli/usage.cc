@@ -202,7 +202,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
 CLI::Validator usable_driver() {
   const auto check = [](const std::string& name) {
     const auto driver = endpoint::driver_named(name);
-    return driver ? endpoint::driver_trouble(*driver) : std::string();
+    return driver ? endpoint::driver_error(*driver) : std::string();
   };
   return {check, ""};
 }
@@ -238,7 +238,7 @@ void explain_on_terminal(CLI::App& app) {
 std::vector<std::string> with_help_command(const CLI::App& app,
                                            std::vector<std::string> arguments) {
   if (!arguments.empty() && arguments.front() == "diff") {
-    complain("warning: diff is a part of compare, and its name goes with the next version");
+    print_error("warning: diff is a part of compare, and its name goes with the next version");
     arguments.front() = "compare";
   }
   if (arguments.empty() || arguments.front() != "help") return arguments;
@@ -253,8 +253,8 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
            const std::vector<std::string>& arguments) {
   if (error.get_exit_code() == 0) {
     std::ostringstream out;
-    std::ostringstream complaint;
-    app.exit(error, out, complaint);
+    std::ostringstream diagnostic;
+    app.exit(error, out, diagnostic);
     text::print("{}", text::Lines(out.str()));
     return 0;
   }
@@ -264,7 +264,7 @@ int refuse(const CLI::App& app, const CLI::ParseError& error,
   const bool no_command = command == nullptr && arguments.empty();
   if (no_command) said = "a command is needed: certify is the one to begin with";
   if (said.empty()) said = error.what();
-  complain(without_passwords(said, arguments));
+  print_error(without_passwords(said, arguments));
   print_error("           see fencepost {}--help\n",
               command == nullptr ? "" : command->get_name() + " ");
   return static_cast<int>(run::ExitCode::kUsage);

@@ -9,21 +9,21 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr std::int64_t kMostSkewMs = 60'000;
+constexpr std::int64_t kMaxSkewMs = 60'000;
 constexpr std::int64_t kMarginMs = 1'000;  // for our own clock and the way to us
 // How long nothing may have been under way before a request, so that it was stamped after all that
 // had come before: with nothing in its way, no request waits that long.
 constexpr Time kIdleForOrder = seconds(1);
 constexpr Time kIdleForDistance = milliseconds(200);
 // Clients refuse a version that is more than a minute ahead of their wall clock.
-constexpr std::uint64_t kMostMergedMs = 50'000;
-constexpr std::size_t kMostVersions = 10'000;
+constexpr std::uint64_t kMaxMergedMs = 50'000;
+constexpr std::size_t kMaxVersions = 10'000;
 constexpr std::int64_t kSane = std::int64_t{1} << 50U;  // milliseconds: 35,000 years
 // So many requests are not held up one by one.
 constexpr std::size_t kSeveral = 3;
 constexpr std::uint64_t kLeastMs = 1'000'000'000'000;
 // Whatever queue they have come through, so many do not come out of it backwards.
-constexpr std::size_t kMostBackwards = 8;
+constexpr std::size_t kMaxBackwards = 8;
 
 std::string text_of(const hlc::Timestamp& timestamp) {
   return hlc::format(timestamp, hlc::Padding::kNone);
@@ -36,11 +36,11 @@ bool idle_at_least(const StampedRequest& request, Time wanted) {
 }  // namespace
 
 void ClockWatch::received(const hlc::Timestamp& version, Time at) {
-  if (versions_.size() < kMostVersions) versions_.insert(version);
+  if (versions_.size() < kMaxVersions) versions_.insert(version);
   if (!latest_ || latest_->version < version) latest_ = Received{version, at};
 }
 
-void ClockWatch::sent(const StampedRequest& request, std::vector<Complaint>& out) {
+void ClockWatch::sent(const StampedRequest& request, std::vector<Diagnostic>& out) {
   check_token_time(request, out);
   note_idle(request);
   if (!request.stamp || request.sent_before) return;
@@ -63,7 +63,7 @@ void ClockWatch::note_step(const StampedRequest& request) {
   constexpr Time kJitter = std::chrono::milliseconds(20);
   const Time between = request.at - previous_->at;
   const auto stamps = static_cast<std::int64_t>(request.stamp->wall_ms - previous_->stamp.wall_ms);
-  const Time off = between - milliseconds(std::clamp<std::int64_t>(stamps, -kMostSkewMs, kSane));
+  const Time off = between - milliseconds(std::clamp<std::int64_t>(stamps, -kMaxSkewMs, kSane));
   in_step_ = std::chrono::abs(off) <= std::max(kJitter, between / 4);
 }
 
@@ -87,7 +87,7 @@ void ClockWatch::note_idle(const StampedRequest& request) {
   }
 }
 
-void ClockWatch::check_distance(const StampedRequest& request, std::vector<Complaint>& out) {
+void ClockWatch::check_distance(const StampedRequest& request, std::vector<Diagnostic>& out) {
   if (!request.store_ms) return;
   const std::uint64_t stamp_ms = request.stamp->wall_ms;
   const auto wall = static_cast<std::int64_t>(std::min<std::uint64_t>(stamp_ms, kSane));
@@ -98,10 +98,10 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Compl
   const std::int64_t ahead =
       wall > latest ? wall - latest : std::min(wall - earliest, std::int64_t{0});
   // A clock that merges is never more than a minute ahead of the store's, whose versions are not.
-  const bool too_late = ahead > kMostSkewMs + kMarginMs;
+  const bool too_late = ahead > kMaxSkewMs + kMarginMs;
   // The first of these, in milliseconds, were in 2001: seconds are taken for milliseconds.
   const bool no_clock = stamp_ms < kLeastMs;
-  const bool too_early = ahead < -kMostSkewMs - kMarginMs;
+  const bool too_early = ahead < -kMaxSkewMs - kMarginMs;
   if (!too_late && !too_early) return;
   if (too_early && in_step_ && idle_ >= kIdleForOrder) ++too_old_;
   out.push_back(
@@ -114,10 +114,10 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Compl
 }
 
 void ClockWatch::check_token_time(const StampedRequest& request,
-                                  std::vector<Complaint>& out) const {
+                                  std::vector<Diagnostic>& out) const {
   if (!request.token || !request.store_ms) return;
   const std::int64_t latest_ms = std::max(*request.store_ms, request.at.count() / 1000);
-  const auto limit = static_cast<std::uint64_t>(latest_ms + kMostSkewMs + kMarginMs);
+  const auto limit = static_cast<std::uint64_t>(latest_ms + kMaxSkewMs + kMarginMs);
   if (request.token->wall_ms <= limit) return;
   out.push_back(
       {&rule("HLC-SKEW-2"),
@@ -126,9 +126,9 @@ void ClockWatch::check_token_time(const StampedRequest& request,
            " s ahead of the store's clock"});
 }
 
-void ClockWatch::check_order(const StampedRequest& request, std::vector<Complaint>& out) {
+void ClockWatch::check_order(const StampedRequest& request, std::vector<Diagnostic>& out) {
   const hlc::Timestamp& stamp = *request.stamp;
-  const auto complain = [&](const hlc::Timestamp& other, const std::string& which) {
+  const auto diagnose = [&](const hlc::Timestamp& other, const std::string& which) {
     out.push_back(
         {&rule("HLC-CLIENT-1"),
          "__ts " + text_of(stamp) + " is " +
@@ -139,36 +139,36 @@ void ClockWatch::check_order(const StampedRequest& request, std::vector<Complain
   backwards_ = goes_back && request.idle_for ? backwards_ + 1 : 0;
   if (floor_.stamp && stamp < *floor_.stamp) {
     ++below_;
-    complain(*floor_.stamp, "an earlier request");
+    diagnose(*floor_.stamp, "an earlier request");
     const bool sure = sure_floor_ && stamp < *sure_floor_;
     out.back().certain = sure || below_ >= kSeveral;
     return;
   }
   if (goes_back) {
-    complain(*last_, "an earlier request");
+    diagnose(*last_, "an earlier request");
     // Threads stamp at once, and a queue may not be in order.
-    out.back().certain = backwards_ >= kMostBackwards;
+    out.back().certain = backwards_ >= kMaxBackwards;
     return;
   }
-  if (!request.sets || of_sets_.size() >= kMostVersions) return;
+  if (!request.sets || of_sets_.size() >= kMaxVersions) return;
   // A request may be tried again as it was.
   const auto [other, is_new] = of_sets_.emplace(stamp, request.content);
-  if (!is_new && other->second != request.content) complain(stamp, "another SET before");
+  if (!is_new && other->second != request.content) diagnose(stamp, "another SET before");
 }
 
-void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complaint>& out) {
+void ClockWatch::check_merged(const StampedRequest& request, std::vector<Diagnostic>& out) {
   const hlc::Timestamp& stamp = *request.stamp;
   const auto is_behind = [&stamp](const hlc::Timestamp& version) {
     return stamp < version && stamp.node != version.node &&
-           version.wall_ms - stamp.wall_ms <= kMostMergedMs;
+           version.wall_ms - stamp.wall_ms <= kMaxMergedMs;
   };
-  const auto complain = [&](const hlc::Timestamp& version, const std::string& which) {
+  const auto diagnose = [&](const hlc::Timestamp& version, const std::string& which) {
     out.push_back({&rule("HLC-CLIENT-2"), "__ts " + text_of(stamp) + " is behind " + which + ' ' +
                                               text_of(version) + " that it has received"});
   };
   // Who sends a version as its token has read the response with it.
   if (request.token && versions_.contains(*request.token) && is_behind(*request.token)) {
-    return complain(*request.token, "the version, its token,");
+    return diagnose(*request.token, "the version, its token,");
   }
   if (!latest_ || !request.idle_for || !is_behind(latest_->version)) return;
   // With a counter of 0 the stamp is the client's wall clock: it is not far ahead of that by what
@@ -177,7 +177,7 @@ void ClockWatch::check_merged(const StampedRequest& request, std::vector<Complai
   const bool rested =
       idle_at_least(request, kIdleForOrder) && latest_->at + kIdleForOrder <= request.at;
   if (is_wall && in_step_ && floor_.version && is_behind(*floor_.version)) ++unmerged_;
-  complain(latest_->version, "the version");
+  diagnose(latest_->version, "the version");
   out.back().certain = is_wall && (rested || unmerged_ >= kSeveral);
 }
 

@@ -36,15 +36,15 @@ class ClockWatch {
   // A version that a response has brought, once the client has acknowledged it.
   void received(const hlc::Timestamp& version, Time at);
 
-  void sent(const StampedRequest& request, std::vector<Complaint>& out);
+  void sent(const StampedRequest& request, std::vector<Diagnostic>& out);
 
  private:
   void note_idle(const StampedRequest& request);
   void note_step(const StampedRequest& request);
-  void check_distance(const StampedRequest& request, std::vector<Complaint>& out);
-  void check_token_time(const StampedRequest& request, std::vector<Complaint>& out) const;
-  void check_order(const StampedRequest& request, std::vector<Complaint>& out);
-  void check_merged(const StampedRequest& request, std::vector<Complaint>& out);
+  void check_distance(const StampedRequest& request, std::vector<Diagnostic>& out);
+  void check_token_time(const StampedRequest& request, std::vector<Diagnostic>& out) const;
+  void check_order(const StampedRequest& request, std::vector<Diagnostic>& out);
+  void check_merged(const StampedRequest& request, std::vector<Diagnostic>& out);
 
   struct Received {
     hlc::Timestamp version{};

@@ -20,10 +20,10 @@ struct Finding {
   std::uint64_t connection = 0;
   Time at{};
   std::string because{};  // one sentence without a full stop; bytes are escaped
-  std::string packet{};   // the first kMostPacketBytes bytes of it; empty: it is about a silence
+  std::string packet{};   // the first kMaxPacketBytes bytes of it; empty: it is about a silence
   std::size_t packet_bytes = 0;
 };
 
-inline constexpr std::size_t kMostPacketBytes = 1024;
+inline constexpr std::size_t kMaxPacketBytes = 1024;
 
 }  // namespace fencepost::clients

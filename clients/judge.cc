@@ -11,9 +11,9 @@ namespace {
 
 using wire::PropertyId;
 
-constexpr std::size_t kMostClients = 10'000;
-constexpr std::size_t kMostEarlyPackets = 1'000;
-constexpr std::size_t kMostFilters = 10'000;  // of a client
+constexpr std::size_t kMaxClients = 10'000;
+constexpr std::size_t kMaxEarlyPackets = 1'000;
+constexpr std::size_t kMaxFilters = 10'000;  // of a client
 constexpr std::uint8_t kFirstFailure = 0x80;
 constexpr std::uint8_t kNoLocal = 4;
 
@@ -61,15 +61,15 @@ void Judge::Work::find(const Seen& seen, const Rule& rule, std::string because) 
   seen.connection.broken = seen.connection.broken || rule.level == RuleLevel::kMust;
   ClientState* client = seen.connection.client;
   // Advice is given once.
-  const std::size_t most = rule.level == RuleLevel::kMust ? kMostOfARule : 1;
-  ClientState& told = client != nullptr ? *client : unknown_;
-  if (++told.told[std::string(rule.id)] > most) return;
+  const std::size_t most = rule.level == RuleLevel::kMust ? kMaxOfARule : 1;
+  ClientState& reported = client != nullptr ? *client : unknown_;
+  if (++reported.reported[std::string(rule.id)] > most) return;
   Finding finding{.rule = &rule,
                   .client_id = client != nullptr ? client->id : std::string(),
                   .connection = seen.connection.number,
                   .at = seen.at,
                   .because = std::move(because),
-                  .packet = std::string(seen.bytes.substr(0, kMostPacketBytes)),
+                  .packet = std::string(seen.bytes.substr(0, kMaxPacketBytes)),
                   .packet_bytes = seen.bytes.size()};
   if (client == nullptr && seen.connection.connect) {
     finding.client_id = seen.connection.connect->client_id;
@@ -77,8 +77,8 @@ void Judge::Work::find(const Seen& seen, const Rule& rule, std::string because) 
   findings_.push_back(std::move(finding));
 }
 
-void Judge::Work::find_all(const Seen& seen, std::vector<Complaint> complaints) {
-  for (Complaint& each : complaints) {
+void Judge::Work::find_all(const Seen& seen, std::vector<Diagnostic> diagnostics) {
+  for (Diagnostic& each : diagnostics) {
     if (each.certain) {
       find(seen, *each.rule, std::move(each.because));
     } else if (Doubt& doubt = tally_.undecided[each.rule->id]; ++doubt.times == 1) {
@@ -115,15 +115,15 @@ void Judge::Work::on_sent(ConnectionState& connection, const wire::ReadPacket& p
   }
   check_keep_alive(seen);
   connection.last_sent = at;
-  connection.last_packet = packet.bytes.substr(0, kMostPacketBytes);
+  connection.last_packet = packet.bytes.substr(0, kMaxPacketBytes);
   if (!packet.packet) return on_bad_bytes(seen, packet.packet.error());
   const auto* connect = std::get_if<wire::Connect>(&*packet.packet);
   if (!connection.connect) {
     if (connect != nullptr) {
       connection.connect = *connect;
-      std::vector<Complaint> complaints;
-      check_packet(*packet.packet, complaints);
-      find_all(seen, std::move(complaints));
+      std::vector<Diagnostic> diagnostics;
+      check_packet(*packet.packet, diagnostics);
+      find_all(seen, std::move(diagnostics));
     } else {
       find(seen, rule("MQTT-3.1.0-1"),
            "the first packet is " + wire::with_article(wire::name(*packet.packet)));
@@ -134,7 +134,7 @@ void Judge::Work::on_sent(ConnectionState& connection, const wire::ReadPacket& p
   if (connect != nullptr) return find(seen, rule("MQTT-3.1.0-2"), "a second CONNECT");
   if (connection.accepted) return on_accepted(seen, *packet.packet);
   // Whose session it is, and what is left of it, the CONNACK says.
-  if (connection.early.size() >= kMostEarlyPackets) return ignore(connection);
+  if (connection.early.size() >= kMaxEarlyPackets) return ignore(connection);
   connection.early.emplace_back(packet, at);
 }
 
@@ -154,12 +154,12 @@ void Judge::Work::on_accepted(const Seen& seen, const wire::Packet& packet) {
   ConnectionState& connection = seen.connection;
   // Another connection has taken the session over.
   if (connection.client == nullptr || connection.client->connection != connection.number) return;
-  std::vector<Complaint> complaints;
-  check_packet(packet, complaints);
+  std::vector<Diagnostic> diagnostics;
+  check_packet(packet, diagnostics);
   if (options_.sees_packets) {
-    check_announced(packet, seen.bytes.size(), connection.announced, complaints);
+    check_announced(packet, seen.bytes.size(), connection.announced, diagnostics);
   }
-  find_all(seen, std::move(complaints));
+  find_all(seen, std::move(diagnostics));
   check_silence(seen);
   if (const auto* publish = std::get_if<wire::Publish>(&packet)) {
     on_publish(seen, *publish);
@@ -188,7 +188,7 @@ void Judge::Work::on_connack(const Seen& seen, const wire::Connack& connack) {
   if (connack.reason >= kFirstFailure) return on_refused(seen, "the CONNECT", connack.reason);
   std::string id = connection.connect->client_id;
   if (const auto* given = connack.properties.find(PropertyId::kAssignedClientId)) id = given->text;
-  if (clients_.size() >= kMostClients && !clients_.contains(id)) return ignore(connection);
+  if (clients_.size() >= kMaxClients && !clients_.contains(id)) return ignore(connection);
   ClientState& client = clients_[id];
   tally_.clients = clients_.size();
   if (client.connections > 0) end_requests_of(client.connection);
@@ -224,7 +224,7 @@ void Judge::Work::on_subscribe(const Seen& seen, const wire::Subscribe& subscrib
     if (each.filter.starts_with("$share/") && (each.options & kNoLocal) != 0) {
       find(seen, rule("MQTT-3.8.3-4"), "No Local on \"" + escape(each.filter, 200) + '"');
     }
-    if (connection.asked_for.size() < kMostFilters) connection.asked_for.insert(each.filter);
+    if (connection.asked_for.size() < kMaxFilters) connection.asked_for.insert(each.filter);
   }
   connection.subscribing[subscribe.packet_id] = subscribe.subscriptions;
 }
@@ -238,7 +238,7 @@ void Judge::Work::on_suback(const Seen& seen, const wire::Suback& suback) {
     if (suback.reasons[i] >= kFirstFailure) {
       on_refused(seen, "the filter \"" + escape(filter, 200) + '"', suback.reasons[i]);
       connection.asked_for.erase(filter);
-    } else if (connection.client->subscribed.size() < kMostFilters) {
+    } else if (connection.client->subscribed.size() < kMaxFilters) {
       connection.client->subscribed.insert(filter);
       const auto target = codec::parse_notification_topic(filter);
       if (target && connection.client->observed.contains(target->key)) {

@@ -70,11 +70,11 @@ class Judge {
   void lost(std::uint64_t connection);
 
   // What is new since the last call, in the order in which it came. Of one rule, the first
-  // kMostOfARule of a client; all are counted.
+  // kMaxOfARule of a client; all are counted.
   [[nodiscard]] std::vector<Finding> take_findings();
   [[nodiscard]] const Tally& tally() const;
 
-  static constexpr std::size_t kMostOfARule = 10;
+  static constexpr std::size_t kMaxOfARule = 10;
 
  private:
   class Work;

@@ -27,12 +27,12 @@ void Judge::Work::check_keep_alive(const Seen& seen) {
   constexpr Time kMargin = std::chrono::seconds(1);
   ConnectionState& connection = seen.connection;
   if (!connection.accepted || !options_.sees_packets) return;
-  if (connection.keep_alive_s == 0 || connection.told_keep_alive) return;
+  if (connection.keep_alive_s == 0 || connection.reported_keep_alive) return;
   const Time silent = seen.at - std::max(connection.last_sent, connection.accepted_at);
   if (silent <= std::chrono::milliseconds(connection.keep_alive_s * std::int64_t{1500}) + kMargin) {
     return;
   }
-  connection.told_keep_alive = true;
+  connection.reported_keep_alive = true;
   find({connection, {}, seen.at}, keep_alive_rule(connection),
        "no packet for " + seconds_text(silent) + ", and the Keep Alive is " +
            std::to_string(connection.keep_alive_s) + " s");
@@ -87,7 +87,7 @@ void Judge::Work::on_refused(const Seen& seen, const std::string& what, std::uin
                               std::string(what == "the connection" ? "ended " : "refused ") + what +
                               ": " + std::string(mistake);
   if (reason == kKeepAliveTimeout) {
-    connection.told_keep_alive = true;
+    connection.reported_keep_alive = true;
     return find({connection, {}, seen.at}, keep_alive_rule(connection),
                 because + "; the Keep Alive is " + std::to_string(connection.keep_alive_s) + " s");
   }

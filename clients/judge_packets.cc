@@ -12,9 +12,9 @@ namespace {
 using wire::PropertyId;
 
 // How long a client may take to acknowledge while it goes on sending.
-constexpr Time kLongestSilence = std::chrono::seconds(30);
-constexpr std::size_t kMostOwed = 100'000;
-constexpr std::size_t kMostContents = 10'000;  // of a client
+constexpr Time kMaxSilence = std::chrono::seconds(30);
+constexpr std::size_t kMaxOwed = 100'000;
+constexpr std::size_t kMaxContents = 10'000;  // of a client
 constexpr std::uint8_t kFirstRefusal = 0x80;
 
 void append_text(std::string& out, std::string_view text) {
@@ -78,7 +78,7 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
     // The first connection of a client cannot.
     const bool nothing_before = client.connections == 1 || seen.connection.connect->clean_start;
     const bool is_first = nothing_before && saw_all_ && all_named_ &&
-                          client.contents.size() < kMostContents &&
+                          client.contents.size() < kMaxContents &&
                           !client.contents.contains(content);
     again = publish.duplicate && !(is_first && found == client.sent.end());
     if (publish.duplicate && !again) {
@@ -122,7 +122,7 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
   const bool waits = found != client.sent.end() && !found->second.acknowledged &&
                      found->second.connection == seen.connection.number;
   if (!waits) ++seen.connection.unacknowledged;
-  if (client.contents.size() < kMostContents) client.contents.insert(content);
+  if (client.contents.size() < kMaxContents) client.contents.insert(content);
   const std::uint64_t order =
       again && found != client.sent.end() ? found->second.order : ++sent_packets_;
   if (!again) {
@@ -179,8 +179,8 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
   if (text != nullptr) {
     if (auto parsed = hlc::parse(*text)) version = std::move(*parsed);
   }
-  constexpr std::size_t kMostIssued = 200'000;
-  if (version && issued_.size() >= kMostIssued) issued_all_ = false;
+  constexpr std::size_t kMaxIssued = 200'000;
+  if (version && issued_.size() >= kMaxIssued) issued_all_ = false;
   if (version && issued_all_) issued_.insert(*version);
   const auto request = take_answered(connection, publish, seen.at);
   // A response that comes late may find nobody.
@@ -193,7 +193,7 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
     connection.client->delivered_qos_2_ids.insert(publish.packet_id);
     connection.unreceived.emplace(publish.packet_id, seen.at);
   }
-  if (publish.qos != 1 || connection.owed.size() >= kMostOwed) return;
+  if (publish.qos != 1 || connection.owed.size() >= kMaxOwed) return;
   connection.client->delivered_ids.insert(publish.packet_id);
   connection.owed.push_back({publish.packet_id, seen.at, std::move(version)});
 }
@@ -246,7 +246,7 @@ void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
                   "a PUBACK of the identifier " + std::to_string(ack.packet_id) +
                       ", whose PUBLISH has QoS 2");
     }
-    if (!connection.client->delivered_ids.contains(ack.packet_id) && owed.size() < kMostOwed) {
+    if (!connection.client->delivered_ids.contains(ack.packet_id) && owed.size() < kMaxOwed) {
       find(seen, rule("MQTT-2.2.1-5"),
            "a PUBACK of the identifier " + std::to_string(ack.packet_id) +
                ", which no PUBLISH to it had");
@@ -264,10 +264,10 @@ void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
 
 void Judge::Work::check_silence(const Seen& seen) {
   ConnectionState& connection = seen.connection;
-  if (connection.owed.empty() || connection.told_silence) return;
+  if (connection.owed.empty() || connection.reported_silence) return;
   const Time waits = seen.at - connection.owed.front().at;
-  if (waits <= kLongestSilence) return;
-  connection.told_silence = true;
+  if (waits <= kMaxSilence) return;
+  connection.reported_silence = true;
   find({connection, {}, seen.at}, rule("MQTT-4.3.2-4"),
        "no PUBACK of the identifier " + std::to_string(connection.owed.front().packet_id) +
            " for " + std::to_string(waits.count() / 1'000'000) + " s, while it went on sending");

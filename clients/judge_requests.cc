@@ -13,10 +13,10 @@ namespace {
 using wire::PropertyId;
 
 // A client may have given a request up, and use its correlation data again, after this time.
-constexpr Time kLongestWait = std::chrono::seconds(5);
-constexpr std::size_t kMostRequests = 100'000;
+constexpr Time kMaxWait = std::chrono::seconds(5);
+constexpr std::size_t kMaxRequests = 100'000;
 constexpr std::size_t kShownAnswer = 100;
-constexpr std::size_t kMostStamps = 200'000;
+constexpr std::size_t kMaxStamps = 200'000;
 
 std::string key_of(std::string_view response_topic, std::string_view correlation) {
   return std::string(response_topic) + '\0' + std::string(correlation);
@@ -62,8 +62,8 @@ void take_content(Request& request, const wire::Publish& publish, std::string_vi
     request.value = command->value;
     request.expires_after = command->expires_after;
   }
-  request.odd = what_is_odd(publish);
-  if (request.odd || !request.has_token) request.bytes = packet.substr(0, kMostPacketBytes);
+  request.odd = what_is_malformed(publish);
+  if (request.odd || !request.has_token) request.bytes = packet.substr(0, kMaxPacketBytes);
 }
 
 std::string_view verb_text(const Request& request) {
@@ -97,9 +97,9 @@ void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
   if (topic == codec::kRequestTopic) {
     on_request(seen, publish, again);
   } else if (topic) {
-    std::vector<Complaint> complaints;
-    check_topic(*topic, publish, complaints);
-    find_all(seen, std::move(complaints));
+    std::vector<Diagnostic> diagnostics;
+    check_topic(*topic, publish, diagnostics);
+    find_all(seen, std::move(diagnostics));
   }
   seen.connection.busy_until = seen.at;
 }
@@ -107,18 +107,18 @@ void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
 void Judge::Work::on_request(const Seen& seen, const wire::Publish& publish, bool again) {
   if (!again) ++tally_.requests;
   seen.connection.last_request = seen.at;
-  std::vector<Complaint> complaints;
-  const bool will_be_answered = check_envelope(publish, complaints);
-  check_payload(publish.payload, complaints);
+  std::vector<Diagnostic> diagnostics;
+  const bool will_be_answered = check_envelope(publish, diagnostics);
+  check_payload(publish.payload, diagnostics);
   Request request{.client_id = seen.connection.client->id,
                   .connection = seen.connection.number,
                   .packet_id = publish.packet_id,
                   .at = seen.at,
                   .content = stable_hash(publish.payload),
                   .verb = codec::verb_of(publish.payload)};
-  if (request.verb) check_stamps(publish, *request.verb, complaints);
-  if (complaints.empty()) take_content(request, publish, seen.bytes);
-  find_all(seen, std::move(complaints));
+  if (request.verb) check_stamps(publish, *request.verb, diagnostics);
+  if (diagnostics.empty()) take_content(request, publish, seen.bytes);
+  find_all(seen, std::move(diagnostics));
   check_clock(seen, publish, again);
   if (!will_be_answered) return;
   check_subscriptions(seen, publish, request);
@@ -141,14 +141,14 @@ void Judge::Work::check_correlation(const Seen& seen, const wire::Publish& publi
              std::string(verb_text(other)) + " whose response has not been sent yet");
     break;
   }
-  request.free_at = seen.at + kLongestWait;
+  request.free_at = seen.at + kMaxWait;
   if (const auto expiry = publish.properties.number(PropertyId::kMessageExpiry)) {
     request.free_at = std::min(request.free_at, seen.at + std::chrono::seconds(*expiry));
   }
-  if (requests_.size() >= kMostRequests) {
+  if (requests_.size() >= kMaxRequests) {
     std::erase_if(requests_, [&](const auto& each) { return each.second.free_at <= seen.at; });
   }
-  if (requests_.size() >= kMostRequests) return;
+  if (requests_.size() >= kMaxRequests) return;
   seen.connection.unanswered.emplace(*key, request.free_at);
   requests_.emplace(*key, request);
 }
@@ -178,7 +178,7 @@ void Judge::Work::check_subscriptions(const Seen& seen, const wire::Publish& pub
 }
 
 void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
-  constexpr std::size_t kMostObserved = 10'000;
+  constexpr std::size_t kMaxObserved = 10'000;
   const auto command =
       codec::parse_command(publish.payload, codec::dialect(codec::DialectId::kDeployed));
   if (!command) return;
@@ -198,12 +198,12 @@ void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
     connection.registered.erase(key);
     return;
   }
-  if (connection.registered.size() < kMostObserved) connection.registered.insert(key);
-  if (client.observed.size() < kMostObserved) client.observed.insert(key);
-  const auto told_at = codec::notification_topic(client.id, key);
-  if (saw_all_ && told_at && !any_covers(client.subscribed, *told_at)) {
+  if (connection.registered.size() < kMaxObserved) connection.registered.insert(key);
+  if (client.observed.size() < kMaxObserved) client.observed.insert(key);
+  const auto notified_at = codec::notification_topic(client.id, key);
+  if (saw_all_ && notified_at && !any_covers(client.subscribed, *notified_at)) {
     find(seen, rule("NTF-SUBSCRIBE-1"),
-         "no subscription to \"" + escape(*told_at, 200) + "\" has been acknowledged");
+         "no subscription to \"" + escape(*notified_at, 200) + "\" has been acknowledged");
   }
 }
 
@@ -245,10 +245,10 @@ void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bo
     request.store_ms = std::chrono::duration_cast<std::chrono::milliseconds>(seen.at).count() +
                        options_.clock_offset->count();
   }
-  std::vector<Complaint> complaints;
-  seen.connection.clock.sent(request, complaints);
-  find_all(seen, std::exchange(complaints, {}));
-  if (request.stamp && stamps_.size() < kMostStamps) stamps_.insert(*request.stamp);
+  std::vector<Diagnostic> diagnostics;
+  seen.connection.clock.sent(request, diagnostics);
+  find_all(seen, std::exchange(diagnostics, {}));
+  if (request.stamp && stamps_.size() < kMaxStamps) stamps_.insert(*request.stamp);
   if (request.stamp && issued_.contains(*request.stamp) && !again &&
       request.stamp->node == options_.store_node) {
     find(seen, rule("VER-UPDATE-2"),
@@ -256,11 +256,11 @@ void Judge::Work::check_clock(const Seen& seen, const wire::Publish& publish, bo
   }
   if (!request.token) return;
   check_token(seen, *request.token, *user_property(publish, codec::kTokenProperty));
-  complaints.clear();
+  diagnostics.clear();
   if (request.idle_for && request.sets && !again) {
-    tokens_.sent(seen.connection.client->id, *request.token, seen.at, complaints);
+    tokens_.sent(seen.connection.client->id, *request.token, seen.at, diagnostics);
   }
-  find_all(seen, std::move(complaints));
+  find_all(seen, std::move(diagnostics));
 }
 
 void Judge::Work::on_response(const Seen& seen, const Request& request,
@@ -274,10 +274,10 @@ void Judge::Work::on_response(const Seen& seen, const Request& request,
   if (reply->kind != codec::ReplyKind::kError || owner == connections_.end()) return;
   const Seen asked{owner->second, request.bytes, seen.at};
   const auto error = codec::error_with_text(reply->value);
-  std::vector<Complaint> complaints;
+  std::vector<Diagnostic> diagnostics;
   switch (error.value_or(codec::ErrorCode::kQuotaExceeded)) {
     case codec::ErrorCode::kTokenRequired:
-      tokens_.refused(request, complaints);
+      tokens_.refused(request, diagnostics);
       break;
     case codec::ErrorCode::kSyntax:
     case codec::ErrorCode::kUnknownCommand:
@@ -286,8 +286,8 @@ void Judge::Work::on_response(const Seen& seen, const Request& request,
     case codec::ErrorCode::kMalformedTimestamp:
     case codec::ErrorCode::kEmptyKey:
       if (request.odd) {
-        complaints.push_back(*request.odd);
-        complaints.back().because +=
+        diagnostics.push_back(*request.odd);
+        diagnostics.back().because +=
             ", and the store answers: " + escape(reply->value, kShownAnswer);
       }
       break;
@@ -299,7 +299,7 @@ void Judge::Work::on_response(const Seen& seen, const Request& request,
     case codec::ErrorCode::kNotAuthorized:
       break;
   }
-  find_all(asked, std::move(complaints));
+  find_all(asked, std::move(diagnostics));
 }
 
 void Judge::Work::check_token(const Seen& seen, const hlc::Timestamp& token,
@@ -342,7 +342,7 @@ std::optional<hlc::Timestamp> Judge::Work::issued_like(const hlc::Timestamp& tok
   // The version of the store with the name of another, who has made no such stamp.
   const hlc::Timestamp with_store{
       .wall_ms = token.wall_ms, .counter = token.counter, .node = options_.store_node};
-  const bool has_stamps = stamps_.size() < kMostStamps;
+  const bool has_stamps = stamps_.size() < kMaxStamps;
   if (has_stamps && issued_.contains(with_store) && !stamps_.contains(token)) return with_store;
   return std::nullopt;
 }

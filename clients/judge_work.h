@@ -40,7 +40,7 @@ class Judge::Work {
 
  private:
   void find(const Seen& seen, const Rule& rule, std::string because);
-  void find_all(const Seen& seen, std::vector<Complaint> complaints);
+  void find_all(const Seen& seen, std::vector<Diagnostic> diagnostics);
   void ignore(ConnectionState& connection);
 
   // judge.cc: connections and sessions.

@@ -14,7 +14,7 @@ using wire::PropertyId;
 
 // 4.7.3; UTF-8 and U+0000 are of each text.
 void check_topic(std::string_view what, std::string_view topic, std::string_view wildcard_rule,
-                 std::vector<Complaint>& out) {
+                 std::vector<Diagnostic>& out) {
   if (topic.empty()) {
     out.push_back({&rule("MQTT-4.7.3-1"), "the " + std::string(what) + " is empty"});
   } else if (topic.find_first_of("+#") != std::string_view::npos) {
@@ -22,20 +22,20 @@ void check_topic(std::string_view what, std::string_view topic, std::string_view
   }
 }
 
-void check_response_topic(const wire::Properties& properties, std::vector<Complaint>& out) {
+void check_response_topic(const wire::Properties& properties, std::vector<Diagnostic>& out) {
   const wire::Property* topic = properties.find(PropertyId::kResponseTopic);
   if (topic != nullptr) check_topic("Response Topic", topic->text, "MQTT-3.3.2-14", out);
 }
 
 // 3.3.2.3.2, 3.1.3.2.3
 void check_format(const wire::Properties& properties, std::string_view payload,
-                  std::vector<Complaint>& out) {
+                  std::vector<Diagnostic>& out) {
   if (properties.number(PropertyId::kPayloadFormat) != 1U || is_utf8(payload)) return;
   out.push_back(
       {&rule("MQTT-3.3.2.3.2"), "the Payload Format Indicator is 1, and the payload is not UTF-8"});
 }
 
-void check_filter(std::string_view filter, std::vector<Complaint>& out) {
+void check_filter(std::string_view filter, std::vector<Diagnostic>& out) {
   constexpr std::string_view kShare = "$share/";
   const std::string because = "the filter is " + shown(filter);
   if (filter.starts_with(kShare)) {
@@ -86,8 +86,8 @@ std::string hex(std::uint8_t byte) {
   return std::string("0x") + kDigits[byte / 16U] + kDigits[byte % 16U];
 }
 
-void check_reason(const wire::Packet& packet, std::vector<Complaint>& out) {
-  const auto complain = [&](std::string_view statement, std::uint8_t reason) {
+void check_reason(const wire::Packet& packet, std::vector<Diagnostic>& out) {
+  const auto diagnose = [&](std::string_view statement, std::uint8_t reason) {
     out.push_back({&rule(statement), wire::with_article(wire::name(packet)) +
                                          " with the reason code " + hex(reason)});
   };
@@ -95,13 +95,13 @@ void check_reason(const wire::Packet& packet, std::vector<Complaint>& out) {
     constexpr std::array<std::string_view, 4> kStatements = {"MQTT-3.4.2-1", "MQTT-3.5.2-1",
                                                              "MQTT-3.6.2-1", "MQTT-3.7.2-1"};
     const auto kind = static_cast<std::size_t>(ack->kind) - 4;
-    if (!is_reason_of(ack->kind, ack->reason)) complain(kStatements.at(kind), ack->reason);
+    if (!is_reason_of(ack->kind, ack->reason)) diagnose(kStatements.at(kind), ack->reason);
   } else if (const auto* last = std::get_if<wire::Disconnect>(&packet)) {
-    if (!is_reason_of_disconnect(last->reason)) complain("MQTT-3.14.2-1", last->reason);
+    if (!is_reason_of_disconnect(last->reason)) diagnose("MQTT-3.14.2-1", last->reason);
   }
 }
 
-void check_connect(const wire::Connect& connect, std::vector<Complaint>& out) {
+void check_connect(const wire::Connect& connect, std::vector<Diagnostic>& out) {
   if (connect.will) {
     check_topic("Will Topic", connect.will->topic, "MQTT-4.7.0-1", out);
     check_response_topic(connect.will->properties, out);
@@ -129,9 +129,9 @@ Announced announced_in(const wire::Connack& connack) {
   return out;
 }
 
-void check_packet(const wire::Packet& packet, std::vector<Complaint>& out) {
-  if (const auto trouble = wire::trouble_of_texts(packet)) {
-    out.push_back({&rule(trouble->statement), trouble->text});
+void check_packet(const wire::Packet& packet, std::vector<Diagnostic>& out) {
+  if (const auto error = wire::error_of_texts(packet)) {
+    out.push_back({&rule(error->statement), error->text});
   }
   if (const auto* publish = std::get_if<wire::Publish>(&packet)) {
     const bool by_alias =
@@ -150,7 +150,7 @@ void check_packet(const wire::Packet& packet, std::vector<Complaint>& out) {
 }
 
 void check_announced(const wire::Packet& packet, std::size_t bytes, const Announced& announced,
-                     std::vector<Complaint>& out) {
+                     std::vector<Diagnostic>& out) {
   if (announced.largest_packet != 0 && bytes > announced.largest_packet) {
     out.push_back({&rule("MQTT-3.2.2-15"),
                    wire::with_article(wire::name(packet)) + " of " + std::to_string(bytes) +

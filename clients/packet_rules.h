@@ -21,11 +21,11 @@ struct Announced {
 [[nodiscard]] Announced announced_in(const wire::Connack& connack);
 
 // Of each packet, the CONNECT too: its texts, topics and reason codes.
-void check_packet(const wire::Packet& packet, std::vector<Complaint>& out);
+void check_packet(const wire::Packet& packet, std::vector<Diagnostic>& out);
 
 // Of a packet behind the CONNACK, of so many bytes.
 void check_announced(const wire::Packet& packet, std::size_t bytes, const Announced& announced,
-                     std::vector<Complaint>& out);
+                     std::vector<Diagnostic>& out);
 
 // Why a broker refuses a packet, or ends the connection, where only what the client has sent can be
 // the reason: "topic alias invalid". Empty for reasons that a right client meets, too: rights,

@@ -76,7 +76,7 @@ class Play {
     judge_.sent(connection_, bytes, now_);
     return *this;
   }
-  Play& told(const wire::Packet& packet) {
+  Play& received(const wire::Packet& packet) {
     judge_.delivered(connection_, *wire::encode(packet), now_);
     return *this;
   }
@@ -84,11 +84,11 @@ class Play {
   // CONNECT and CONNACK.
   Play& connect(wire::Connack connack = {}, wire::Connect connect = {}) {
     if (connect.client_id.empty()) connect.client_id = client_;
-    return open().sent(connect).told(connack);
+    return open().sent(connect).received(connack);
   }
   Play& subscribe(std::string filter, std::uint8_t reason = 1, std::uint8_t options = 1) {
     return sent(wire::Subscribe{.packet_id = 900, .subscriptions = {{std::move(filter), options}}})
-        .told(wire::Suback{.packet_id = 900, .reasons = {reason}});
+        .received(wire::Suback{.packet_id = 900, .reasons = {reason}});
   }
   // Connected and subscribed, as clients begin.
   Play& begin(const wire::Connack& connack = {}) {
@@ -124,7 +124,7 @@ class Play {
   }
   Play& ask(const Ask& ask) { return sent(publish_of(ask)); }
   Play& puback(std::uint8_t reason = 0) {
-    return told(wire::Ack{.packet_id = last_id_, .reason = reason});
+    return received(wire::Ack{.packet_id = last_id_, .reason = reason});
   }
   // The broker's answer, of the broker's packet `id`.
   Play& answer(const std::string& version = {}, std::uint16_t id = 1,
@@ -133,13 +133,13 @@ class Play {
         .qos = 1, .packet_id = id, .topic = own_topic(), .payload = std::move(payload)};
     out.properties.add(wire::PropertyId::kCorrelationData, correlation);
     if (!version.empty()) out.properties.add_user("__ts", version);
-    return told(out);
+    return received(out);
   }
   Play& note(std::uint16_t id) {
-    return told(wire::Publish{.qos = 1,
-                              .packet_id = id,
-                              .topic = *codec::notification_topic(client_, "key"),
-                              .payload = "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n"});
+    return received(wire::Publish{.qos = 1,
+                                  .packet_id = id,
+                                  .topic = *codec::notification_topic(client_, "key"),
+                                  .payload = "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n"});
   }
   Play& ack(std::uint16_t id = 1) { return sent(wire::Ack{.packet_id = id}); }
   // All of one exchange.

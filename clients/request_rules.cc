@@ -31,7 +31,7 @@ std::optional<Verb> verb_named(std::string_view text) {
 }
 
 void check_frame(const codec::DecodeError& error, std::string_view payload,
-                 std::vector<Complaint>& out) {
+                 std::vector<Diagnostic>& out) {
   using enum codec::DecodeErrorCode;
   // Other forms of RESP3 are open: RESP-TYPE-OPEN-1, RESP-NUMBER-OPEN-1, RESP-TRAILING-OPEN-1, ...
   if (payload.empty()) return out.push_back({&rule("RESP-ARRAY-1"), "the payload is empty"});
@@ -51,7 +51,7 @@ std::size_t most_arguments(Verb verb) {
   return verb == Verb::kSet ? codec::CommandFrame::kStored + 1 : codec::facts_of(verb).most;
 }
 
-void check_set_options(const codec::CommandFrame& frame, std::vector<Complaint>& out) {
+void check_set_options(const codec::CommandFrame& frame, std::vector<Diagnostic>& out) {
   const std::size_t stored = std::min(frame.count, codec::CommandFrame::kStored);
   bool may_be_value = false;  // of NEX
   for (std::size_t i = 3; i < stored; ++i) {
@@ -77,7 +77,7 @@ void check_set_options(const codec::CommandFrame& frame, std::vector<Complaint>&
   }
 }
 
-void check_options(Verb verb, const codec::CommandFrame& frame, std::vector<Complaint>& out) {
+void check_options(Verb verb, const codec::CommandFrame& frame, std::vector<Diagnostic>& out) {
   if (verb == Verb::kSet) check_set_options(frame, out);
   if (verb != Verb::kKeynotify || frame.count < 3) return;
   const std::string_view option = frame.arguments[2];
@@ -95,7 +95,7 @@ bool is_no_number(std::string_view text) {
 }
 
 // Why no store and no client can read it; empty: some can.
-std::string trouble_of_stamp(std::string_view text) {
+std::string error_of_stamp(std::string_view text) {
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
   if (second == std::string_view::npos) return "it has fewer than two colons";
@@ -119,7 +119,7 @@ const std::string* user_property(const wire::Publish& publish, std::string_view 
   return found;
 }
 
-bool check_envelope(const wire::Publish& publish, std::vector<Complaint>& out) {
+bool check_envelope(const wire::Publish& publish, std::vector<Diagnostic>& out) {
   if (publish.qos != 1) {
     out.push_back({&rule("ENV-QOS-2"), "the request has QoS " + std::to_string(publish.qos)});
   }
@@ -178,7 +178,7 @@ bool is_near(std::string_view topic) {
 }  // namespace
 
 void check_topic(std::string_view topic, const wire::Publish& publish,
-                 std::vector<Complaint>& out) {
+                 std::vector<Diagnostic>& out) {
   if (publish.properties.find(PropertyId::kResponseTopic) == nullptr || !is_near(topic)) return;
   const auto frame = codec::decode_command(publish.payload);
   if (!frame || !verb_named(upper(frame->arguments[0]))) return;
@@ -186,7 +186,7 @@ void check_topic(std::string_view topic, const wire::Publish& publish,
                                            escape(topic, 200) + '"'});
 }
 
-void check_payload(std::string_view payload, std::vector<Complaint>& out) {
+void check_payload(std::string_view payload, std::vector<Diagnostic>& out) {
   const auto frame = codec::decode_command(payload);
   if (!frame) return check_frame(frame.error(), payload, out);
   const std::string_view first = frame->arguments[0];
@@ -221,7 +221,7 @@ bool is_milliseconds(std::string_view text) {
 }
 
 // SET key value, then each option once at most.
-std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
+std::optional<Diagnostic> odd_options(const codec::CommandFrame& frame) {
   bool condition = false;
   bool expiry = false;
   for (std::size_t i = 3; i < frame.count; ++i) {
@@ -230,17 +230,17 @@ std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
     const bool in_capitals = option == upper(option);
     if (!in_capitals &&
         (upper(option) == "NX" || upper(option) == "NEX" || upper(option) == "PX")) {
-      return Complaint{&rule("CASE-OPTION-1"), "the option is " + shown(option)};
+      return Diagnostic{&rule("CASE-OPTION-1"), "the option is " + shown(option)};
     }
     // The article prints NEX with a value in its table, and without one in its example.
     if (!is_px && option != "NX" && option != "NEX" && frame.arguments.at(i - 1) == "NEX") continue;
     if (is_px ? expiry : condition) {
-      return Complaint{&rule("ERR-SYNTAX-1"), "SET with " + shown(option) + " besides others"};
+      return Diagnostic{&rule("ERR-SYNTAX-1"), "SET with " + shown(option) + " besides others"};
     }
     (is_px ? expiry : condition) = true;
     if (!is_px) continue;
     if (++i >= frame.count || !is_milliseconds(frame.arguments.at(i))) {
-      return Complaint{
+      return Diagnostic{
           &rule("SET-PX-1"),
           "PX is followed by " + (i < frame.count ? shown(frame.arguments.at(i)) : "nothing")};
     }
@@ -250,54 +250,54 @@ std::optional<Complaint> odd_options(const codec::CommandFrame& frame) {
 
 }  // namespace
 
-std::optional<Complaint> what_is_odd(const wire::Publish& publish) {
+std::optional<Diagnostic> what_is_malformed(const wire::Publish& publish) {
   const auto frame = codec::decode_command(publish.payload);
   if (frame && frame->count > codec::CommandFrame::kStored) {
     const auto& words = frame->arguments;
     const bool may_be_right = std::find(words.begin(), words.end(), "NEX") != words.end();
     if (may_be_right || words[0] != codec::name(Verb::kSet)) return std::nullopt;
-    return Complaint{&rule("ERR-SYNTAX-1"), "SET with an option twice"};
+    return Diagnostic{&rule("ERR-SYNTAX-1"), "SET with an option twice"};
   }
   std::vector<std::string_view> words;
   for (std::size_t i = 0; frame && i < frame->count; ++i) words.push_back(frame->arguments.at(i));
   if (words.empty() || codec::encode_command(words) != publish.payload) {
     using enum codec::DecodeErrorCode;
     const bool length = !frame && frame.error().code == kLengthLimit;
-    return Complaint{&rule(length ? "RESP-INVALID-4" : "RESP-ARRAY-1"),
-                     "the payload is " + shown(publish.payload)};
+    return Diagnostic{&rule(length ? "RESP-INVALID-4" : "RESP-ARRAY-1"),
+                      "the payload is " + shown(publish.payload)};
   }
   const auto verb = verb_named(words[0]);
   if (!verb) return std::nullopt;  // wrong for certain, or of a newer service
   if (*verb == Verb::kSet) {
     if (auto odd = odd_options(*frame)) return odd;
   } else if (*verb == Verb::kKeynotify && frame->count == 3 && words[2] != "STOP") {
-    return Complaint{&rule("ERR-SYNTAX-1"), "KEYNOTIFY with " + shown(words[2])};
+    return Diagnostic{&rule("ERR-SYNTAX-1"), "KEYNOTIFY with " + shown(words[2])};
   }
   const std::string* stamp = user_property(publish, codec::kTimestampProperty);
   if (stamp != nullptr && !hlc::parse(*stamp)) {
-    return Complaint{&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp)};
+    return Diagnostic{&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp)};
   }
   const std::string* token = user_property(publish, codec::kTokenProperty);
   if (token != nullptr && !hlc::parse(*token)) {
-    return Complaint{&rule("FT-FORMAT-1"), "__ft is " + shown(*token)};
+    return Diagnostic{&rule("FT-FORMAT-1"), "__ft is " + shown(*token)};
   }
   return std::nullopt;
 }
 
-void check_stamps(const wire::Publish& publish, Verb verb, std::vector<Complaint>& out) {
+void check_stamps(const wire::Publish& publish, Verb verb, std::vector<Diagnostic>& out) {
   if (verb == Verb::kSet) {
     const std::string* stamp = user_property(publish, codec::kTimestampProperty);
     if (stamp == nullptr) {
       out.push_back({&rule("HLC-REQUIRED-2"), "the SET has no __ts"});
-    } else if (const std::string trouble = trouble_of_stamp(*stamp); !trouble.empty()) {
-      out.push_back({&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp) + ": " + trouble});
+    } else if (const std::string error = error_of_stamp(*stamp); !error.empty()) {
+      out.push_back({&rule("HLC-REQUIRED-2"), "__ts is " + shown(*stamp) + ": " + error});
     }
   }
   if (verb == Verb::kGet || verb == Verb::kKeynotify) return;
   const std::string* token = user_property(publish, codec::kTokenProperty);
   if (token == nullptr) return;
-  if (const std::string trouble = trouble_of_stamp(*token); !trouble.empty()) {
-    out.push_back({&rule("FT-FORMAT-1"), "__ft is " + shown(*token) + ": " + trouble});
+  if (const std::string error = error_of_stamp(*token); !error.empty()) {
+    out.push_back({&rule("FT-FORMAT-1"), "__ft is " + shown(*token) + ": " + error});
   }
 }
 

@@ -12,7 +12,7 @@
 
 namespace fencepost::clients {
 
-struct Complaint {
+struct Diagnostic {
   const Rule* rule;
   std::string because{};
   bool certain = true;  // else there is a right explanation, too
@@ -25,20 +25,21 @@ struct Complaint {
 [[nodiscard]] const std::string* user_property(const wire::Publish& publish, std::string_view name);
 
 // Response topic, correlation data and QoS. Returns whether the store can answer it.
-bool check_envelope(const wire::Publish& publish, std::vector<Complaint>& out);
+bool check_envelope(const wire::Publish& publish, std::vector<Diagnostic>& out);
 
 // A request that was sent to nearly the request topic: nobody answers it there.
-void check_topic(std::string_view topic, const wire::Publish& publish, std::vector<Complaint>& out);
+void check_topic(std::string_view topic, const wire::Publish& publish,
+                 std::vector<Diagnostic>& out);
 
 // The bytes of the request. What the article leaves open is nobody's mistake.
-void check_payload(std::string_view payload, std::vector<Complaint>& out);
+void check_payload(std::string_view payload, std::vector<Diagnostic>& out);
 
 // What is unusual about a request that breaks no rule for certain: the documents leave open whether
 // a store takes it, so it is the client's mistake where this one does not. Nothing for a request as
 // the documents print them.
-[[nodiscard]] std::optional<Complaint> what_is_odd(const wire::Publish& publish);
+[[nodiscard]] std::optional<Diagnostic> what_is_malformed(const wire::Publish& publish);
 
 // __ts of a SET, and __ft of what changes keys. `verb` is that of the payload.
-void check_stamps(const wire::Publish& publish, codec::Verb verb, std::vector<Complaint>& out);
+void check_stamps(const wire::Publish& publish, codec::Verb verb, std::vector<Diagnostic>& out);
 
 }  // namespace fencepost::clients

@@ -52,7 +52,7 @@ struct Request {
   std::optional<std::chrono::milliseconds> expires_after{};
   bool has_token = false;
   // What is unusual about it: where the store refuses it, that is the client's mistake.
-  std::optional<Complaint> odd{};
+  std::optional<Diagnostic> odd{};
   std::string bytes{};  // of the packet; of an odd one, or a change without a token
 };
 
@@ -60,9 +60,9 @@ struct Request {
 struct ClientState {
   std::string id{};
   std::size_t connections = 0;
-  std::uint64_t connection = 0;                            // the one that it has now, or had last
-  std::map<std::string, std::size_t, std::less<>> told{};  // rule -> findings
-  std::set<std::string> observed{};                        // keys of KEYNOTIFYs without a STOP
+  std::uint64_t connection = 0;  // the one that it has now, or had last
+  std::map<std::string, std::size_t, std::less<>> reported{};  // rule -> findings
+  std::set<std::string> observed{};                            // keys of KEYNOTIFYs without a STOP
 
   // Of the session.
   std::set<std::string> subscribed{};             // acknowledged
@@ -87,7 +87,7 @@ struct ConnectionState {
   bool session_present = false;
   std::uint32_t keep_alive_s = 0;     // 0: none
   bool keep_alive_of_broker = false;  // and not of the CONNECT
-  bool told_keep_alive = false;
+  bool reported_keep_alive = false;
   Time accepted_at{};
   Time last_sent{};                // when the client sent a packet last
   std::string last_packet{};       // its first bytes
@@ -105,7 +105,7 @@ struct ConnectionState {
   std::multimap<std::string, Time> unanswered{};
   Time busy_until{};                   // when something was under way last
   std::deque<DeliveredPacket> owed{};  // PUBACKs
-  bool told_silence = false;
+  bool reported_silence = false;
   std::map<std::uint16_t, std::vector<wire::Subscription>> subscribing{};
   std::map<std::uint16_t, std::vector<std::string>> unsubscribing{};
   std::set<std::string> asked_for{};  // filters of SUBSCRIBEs, acknowledged or not

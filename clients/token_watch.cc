@@ -8,8 +8,8 @@ namespace {
 using codec::ReplyKind;
 using codec::Verb;
 
-constexpr std::size_t kMostKeys = 20'000;
-constexpr std::size_t kMostOfAKey = 32;  // versions
+constexpr std::size_t kMaxKeys = 20'000;
+constexpr std::size_t kMaxOfAKey = 32;  // versions
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void TokenWatch::set(Key& key, const Request& request, const std::optional<hlc::
   // A store may have a clock for each key: what is of two keys is not known by its version.
   const auto [of, is_new] = key_of_.emplace(*version, request.key);
   if (!is_new && of->second != request.key) of->second.clear();
-  if (key.versions.size() <= kMostOfAKey) return;
+  if (key.versions.size() <= kMaxOfAKey) return;
   key_of_.erase(key.versions.begin()->first);
   key.versions.erase(key.versions.begin());
 }
@@ -35,7 +35,7 @@ void TokenWatch::set(Key& key, const Request& request, const std::optional<hlc::
 void TokenWatch::answered(const Request& request, const codec::DecodedReply& reply,
                           const std::optional<hlc::Timestamp>& version, Time at) {
   if (!request.verb || request.key.empty()) return;
-  if (keys_.size() >= kMostKeys && !keys_.contains(request.key)) return;
+  if (keys_.size() >= kMaxKeys && !keys_.contains(request.key)) return;
   Key& key = keys_[request.key];
   const std::string& client = request.client_id;
   const bool is_set = *request.verb == Verb::kSet;
@@ -60,32 +60,32 @@ void TokenWatch::answered(const Request& request, const codec::DecodedReply& rep
 }
 
 void TokenWatch::sent(std::string_view client, const hlc::Timestamp& token, Time at,
-                      std::vector<Complaint>& out) const {
+                      std::vector<Diagnostic>& out) const {
   const auto key = key_of_.find(token);
   if (key == key_of_.end() || key->second.empty()) return;
   const auto& versions = keys_.at(key->second).versions;
   const Version& version = versions.at(token);
-  const auto complain = [&](std::string_view why) {
+  const auto diagnose = [&](std::string_view why) {
     out.push_back({&rule("FT-CLIENT-1"), "the token " + hlc::format(token, hlc::Padding::kNone) +
                                              " is of the lock " + shown(key->second) + ", which " +
                                              std::string(why)});
   };
-  if (version.given_back.contains(client)) return complain("the client has deleted since");
+  if (version.given_back.contains(client)) return diagnose("the client has deleted since");
   if (version.lost.contains(client)) {
-    return complain("another client has now, as the client was told");
+    return diagnose("another client has now, as the client was told");
   }
   // A renewal goes on with the token of before.
   constexpr Time kMargin = std::chrono::milliseconds(200);
   const bool over = std::all_of(versions.begin(), versions.end(), [&](const auto& each) {
     return each.second.owner != client || (each.second.ends && *each.second.ends + kMargin < at);
   });
-  if (version.owner == client && over) return complain("has expired, as the client knows");
+  if (version.owner == client && over) return diagnose("has expired, as the client knows");
   if (version.owner != client && version.refused.contains(client)) {
-    complain("the store has refused to the client, as it is another client's");
+    diagnose("the store has refused to the client, as it is another client's");
   }
 }
 
-void TokenWatch::refused(const Request& request, std::vector<Complaint>& out) const {
+void TokenWatch::refused(const Request& request, std::vector<Diagnostic>& out) const {
   const auto key = keys_.find(request.key);
   if (key == keys_.end()) return;
   const auto since = key->second.protected_by.find(request.client_id);

@@ -26,11 +26,11 @@ class TokenWatch {
   // A request with a token, of a client that had nothing under way: it knows what it was answered.
   // Charges FT-CLIENT-1.
   void sent(std::string_view client, const hlc::Timestamp& token, Time at,
-            std::vector<Complaint>& out) const;
+            std::vector<Diagnostic>& out) const;
 
   // The store asks this request for a token. Charges FT-REQUIRED-1 where its own client has put one
   // on the key, and has not deleted it since.
-  void refused(const Request& request, std::vector<Complaint>& out) const;
+  void refused(const Request& request, std::vector<Diagnostic>& out) const;
 
  private:
   // A version of a key, which may serve as a token.

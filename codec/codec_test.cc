@@ -713,7 +713,7 @@ TEST(Base16, RefusesWhatItDoesNotWrite) {
   EXPECT_EQ(base16_decode("0\0"s), std::nullopt);
 }
 
-TEST(Message, IsSentAtLeastOnceAndNotKeptUnlessTold) {
+TEST(Message, IsSentAtLeastOnceAndNotRetainedByDefault) {
   const Message message;
   EXPECT_EQ(message.qos, 1);
   EXPECT_FALSE(message.retain);

@@ -27,7 +27,7 @@ std::vector<std::pair<std::string, std::string>> properties_of(const JsonMembers
     const bool fits =
         pair.is_array() && pair.size() == 2 && pair[0].is_string() && pair[1].is_string();
     if (!fits) {
-      members.complain("user_properties", "must be a list of [name, value]");
+      members.diagnose("user_properties", "must be a list of [name, value]");
       return;
     }
     out.emplace_back(members.to_bytes(pair[0].get<std::string>(), where),

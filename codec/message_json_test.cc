@@ -16,12 +16,12 @@ using nlohmann::json;
 // The message that was read, or what is wrong with it.
 struct Read {
   Message message;
-  std::string complaint;
+  std::string diagnostic;
 };
 Read read(const json& document) {
-  JsonComplaint complaint;
-  Message message = message_of(JsonMembers(document, "", complaint));
-  return {std::move(message), complaint.text()};
+  JsonDiagnostic diagnostic;
+  Message message = message_of(JsonMembers(document, "", diagnostic));
+  return {std::move(message), diagnostic.text()};
 }
 
 Message with_everything() {
@@ -48,7 +48,7 @@ TEST(MessageJson, GivesEveryMessageBack) {
   for (const Message& message : {Message{}, empty_members, with_everything()}) {
     const std::string text = to_json(message).dump();  // throws where a string is no UTF-8
     const Read back = read(json::parse(text));
-    EXPECT_EQ(back.complaint, "") << text;
+    EXPECT_EQ(back.diagnostic, "") << text;
     EXPECT_EQ(back.message, message) << text;
   }
 }
@@ -66,7 +66,7 @@ TEST(MessageJson, NamesThePlaceOfWhatIsWrong) {
   struct Row {
     const char* member;
     json value;  // null: taken away
-    std::string complaint;
+    std::string diagnostic;
   };
   const Row rows[] = {
       {"topic", nullptr, R"(/: has no member "topic")"},
@@ -88,9 +88,9 @@ TEST(MessageJson, NamesThePlaceOfWhatIsWrong) {
     } else {
       document[row.member] = row.value;
     }
-    EXPECT_EQ(read(document).complaint, row.complaint) << row.member;
+    EXPECT_EQ(read(document).diagnostic, row.diagnostic) << row.member;
   }
-  EXPECT_EQ(read(json::array()).complaint, "/: must be an object, not an array");
+  EXPECT_EQ(read(json::array()).diagnostic, "/: must be an object, not an array");
 }
 
 }  // namespace

@@ -116,7 +116,7 @@ void take(const histories::StressRun& run, run::StressResult& out) {
   if (const std::string doubts = describe(run.doubts); !doubts.empty()) {
     out.undecided = "requests " + doubts;
   }
-  if (!run.lost.empty()) out.trouble = "all connections ended: " + run.lost;
+  if (!run.lost.empty()) out.error = "all connections ended: " + run.lost;
 }
 
 // Null: nobody keeps the history.
@@ -134,7 +134,7 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
   const auto store = target::open_store(
       phase.descriptor, documented ? codec::DialectId::kDocumented : codec::DialectId::kDeployed);
   if (!store) {
-    out.trouble = store.error().text;
+    out.error = store.error().text;
     return;
   }
   history::Bounds bounds = stress::simulated_bounds();
@@ -163,7 +163,7 @@ void run_live(const StressPhase& phase, const stress::Mix& mix, endpoint::Endpoi
   options.history = writer.get();
   const auto run = run_load(endpoint, options, stop);
   if (!run) {
-    out.trouble = "cannot connect: " + run.error().text;
+    out.error = "cannot connect: " + run.error().text;
     return;
   }
   take(histories::run_of(*run), out);
@@ -251,7 +251,7 @@ run::StressResult run_stress_phase(const StressPhase& phase, endpoint::Endpoint&
   } else {
     run_live(phase, mix, endpoint, stop, out);
   }
-  if (out.requests == 0 && out.trouble.empty()) out.trouble = "the run was ended";
+  if (out.requests == 0 && out.error.empty()) out.error = "the run was ended";
   return out;
 }
 
@@ -307,7 +307,7 @@ void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalog
   for (const run::CaseResult& each : result.cases) {
     if (each.verdict != run::Verdict::kExpectedFailure) continue;
     known.insert(each.failure.requirement);
-    known.insert(each.failure.suspects.begin(), each.failure.suspects.end());
+    known.insert(each.failure.candidates.begin(), each.failure.candidates.end());
   }
   for (run::StressFinding& found : stress.findings) {
     const scenario::Requirement* rule = catalogue.find(found.requirement);
@@ -328,7 +328,7 @@ std::string end_stress_phase(endpoint::Endpoint& endpoint, bool interrupted,
     result.interrupted = true;
     return "interrupted";
   }
-  if (!result.stress || result.stress->trouble.empty() || result.stress->requests == 0) return {};
+  if (!result.stress || result.stress->error.empty() || result.stress->requests == 0) return {};
   const auto there = endpoint.check_reachable(kPatience);
   if (there) return {};
   result.endpoint_lost = true;

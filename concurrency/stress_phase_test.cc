@@ -140,7 +140,7 @@ TEST(MarkFailures, FailsWhereABindingRuleIsBroken) {
   EXPECT_THAT(failing(all, false, {}), ElementsAre("MUST", "OF-GA", "UNKNOWN"));
   EXPECT_THAT(failing(all, true, {}), ElementsAre("MUST", "SHOULD", "OF-GA", "UNKNOWN"));
   run::SuiteResult preview;
-  preview.basis = {codec::DialectId::kDocumented, scenario::Wording::kPreview};
+  preview.basis = {codec::DialectId::kDocumented, scenario::Edition::kPreview};
   EXPECT_THAT(failing(all, false, preview), ElementsAre("MUST", "UNKNOWN"));
 }
 
@@ -214,7 +214,7 @@ class StressPhaseTest : public testing::Test {
 
 TEST_F(StressPhaseTest, ARightStoreBreaksNoRule) {
   const run::StressResult out = run("inproc:");
-  EXPECT_EQ(out.trouble, "");
+  EXPECT_EQ(out.error, "");
   EXPECT_THAT(out.findings, IsEmpty());
   EXPECT_TRUE(out.simulated);
   EXPECT_EQ(out.clients, 16U);
@@ -281,14 +281,14 @@ TEST_F(StressPhaseTest, SaysWhyItDidNotBegin) {
   test::FakeEndpoint fake({.on_connect = [](const endpoint::ClientOptions&) {
     return std::optional(endpoint::Error{endpoint::ErrorKind::kNotAllowed, "go away"});
   }});
-  EXPECT_THAT(run_stress_phase(phase_, fake, kNeverStop).trouble,
+  EXPECT_THAT(run_stress_phase(phase_, fake, kNeverStop).error,
               AllOf(HasSubstr("cannot connect: "), HasSubstr("go away")));
   endpoint::Capabilities simulated;
   simulated.transport = false;
   test::FakeEndpoint elsewhere({.capabilities = simulated});
   descriptor_.url = "mqtt://host";
   const run::StressResult out = run_stress_phase(phase_, elsewhere, kNeverStop);
-  EXPECT_NE(out.trouble, "");
+  EXPECT_NE(out.error, "");
   EXPECT_EQ(out.requests, 0U);
 }
 
@@ -408,14 +408,14 @@ TEST(JudgedAgain, DoesNotKnowWhetherAReplyWasOwed) {
 }
 
 TEST(EndStressPhase, SaysThatTheRunWasInterrupted) {
-  const Ended out = ended({.requests = 1, .trouble = "x"}, true, false);
+  const Ended out = ended({.requests = 1, .error = "x"}, true, false);
   EXPECT_EQ(out.reason, "interrupted");
   EXPECT_TRUE(out.result.interrupted);
   EXPECT_FALSE(out.result.endpoint_lost);
 }
 
 TEST(EndStressPhase, SaysThatTheEndpointWasLost) {
-  const Ended out = ended({.requests = 1, .trouble = "x"}, false, false);
+  const Ended out = ended({.requests = 1, .error = "x"}, false, false);
   EXPECT_EQ(out.reason, "the endpoint was lost when clients asked at once: gone");
   EXPECT_TRUE(out.result.endpoint_lost);
   EXPECT_EQ(out.result.lost_message, "gone");
@@ -423,8 +423,8 @@ TEST(EndStressPhase, SaysThatTheEndpointWasLost) {
 
 TEST(EndStressPhase, ElseSaysNothing) {
   for (const Ended& out :
-       {ended({.requests = 1, .trouble = "x"}, false, true), ended({.requests = 1}, false, false),
-        ended({.requests = 0, .trouble = "x"}, false, false)}) {
+       {ended({.requests = 1, .error = "x"}, false, true), ended({.requests = 1}, false, false),
+        ended({.requests = 0, .error = "x"}, false, false)}) {
     EXPECT_EQ(out.reason, "");
     EXPECT_FALSE(out.result.endpoint_lost);
     EXPECT_FALSE(out.result.interrupted);

@@ -71,7 +71,7 @@ void send(Client& client, const std::string& id, const Arguments& arguments) {
   }
 }
 
-Event hear(Client& client) {
+Event receive(Client& client) {
   auto event = client.receive(kPatience);
   if (!event) throw std::runtime_error("nothing came");
   return std::move(*event);
@@ -87,7 +87,7 @@ TEST(BrokerConditions, VersionsTellTheTimeOfTheStore) {
     const auto client = world.connect("c");
     const std::int64_t before = world.wall_ms();
     send(*client, "c", {"SET", "k", "v"});
-    const Event event = hear(*client);
+    const Event event = receive(*client);
     const std::int64_t after = world.wall_ms();
     ASSERT_EQ(message_of(event).payload, kOk);
     const auto version = hlc::parse(*message_of(event).property("__ts"));
@@ -102,12 +102,12 @@ TEST(BrokerConditions, ExpiryDoesNotDependOnTheClock) {
   World world({.clock_offset = -600s});
   const auto client = world.connect("c");
   send(*client, "c", {"KEYNOTIFY", "k"});
-  EXPECT_EQ(message_of(hear(*client)).payload, kOk);
+  EXPECT_EQ(message_of(receive(*client)).payload, kOk);
   const Duration start = world.now();
   send(*client, "c", {"SET", "k", "v", "PX", "100"});
-  EXPECT_THAT(message_of(hear(*client)).payload, StartsWith("*4\r\n$6\r\nNOTIFY"));
-  EXPECT_EQ(message_of(hear(*client)).payload, kOk);
-  const Event event = hear(*client);
+  EXPECT_THAT(message_of(receive(*client)).payload, StartsWith("*4\r\n$6\r\nNOTIFY"));
+  EXPECT_EQ(message_of(receive(*client)).payload, kOk);
+  const Event event = receive(*client);
   EXPECT_EQ(message_of(event).payload, "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n");
   EXPECT_GE(event.time - start, 100ms);
 }
@@ -118,14 +118,14 @@ TEST(BrokerConditions, AllThatTheStoreSendsIsLateAndInOrder) {
   const Duration start = world.now();
   send(*client, "c", {"KEYNOTIFY", "k"});
   send(*client, "c", {"SET", "k", "v", "PX", "1"});
-  std::vector<std::string> heard;
+  std::vector<std::string> received;
   for (int i = 0; i < 4; ++i) {
-    const Event event = hear(*client);
+    const Event event = receive(*client);
     EXPECT_GE(event.time - start, 100ms);
-    heard.push_back(message_of(event).payload);
+    received.push_back(message_of(event).payload);
   }
-  EXPECT_THAT(heard, ElementsAre(kOk, StartsWith("*4\r\n$6\r\nNOTIFY"), kOk,
-                                 StartsWith("*2\r\n$6\r\nNOTIFY")));
+  EXPECT_THAT(received, ElementsAre(kOk, StartsWith("*4\r\n$6\r\nNOTIFY"), kOk,
+                                    StartsWith("*2\r\n$6\r\nNOTIFY")));
 }
 
 TEST(BrokerConditions, RequestsInFlightAreDelayedTogether) {
@@ -134,7 +134,7 @@ TEST(BrokerConditions, RequestsInFlightAreDelayedTogether) {
   const auto client = world.connect("c");
   const Duration start = world.now();
   for (int i = 0; i < kRequests; ++i) send(*client, "c", {"GET", "k"});
-  for (int i = 0; i < kRequests; ++i) EXPECT_EQ(message_of(hear(*client)).payload, "$-1\r\n");
+  for (int i = 0; i < kRequests; ++i) EXPECT_EQ(message_of(receive(*client)).payload, "$-1\r\n");
   // A broker that slept would need ten seconds.
   EXPECT_LT(world.now() - start, kRequests * 500ms);
 }
@@ -155,8 +155,8 @@ TEST(BrokerConditions, JitterKeepsTheOrderOfEachClient) {
   for (const std::string& value : values) {
     const std::string expected = "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
     for (Client* client : {a.get(), b.get()}) {
-      EXPECT_EQ(message_of(hear(*client)).payload, kOk);
-      EXPECT_EQ(message_of(hear(*client)).payload, expected);
+      EXPECT_EQ(message_of(receive(*client)).payload, kOk);
+      EXPECT_EQ(message_of(receive(*client)).payload, expected);
     }
   }
 }
@@ -167,15 +167,16 @@ TEST(BrokerConditions, NotificationsOnTheirWayDoNotReachTheNextConnection) {
   auto observer = world.connect("observer");
   const auto writer = world.connect("writer");
   send(*observer, "observer", {"KEYNOTIFY", "k"});
-  EXPECT_EQ(message_of(hear(*observer)).payload, kOk);
+  EXPECT_EQ(message_of(receive(*observer)).payload, kOk);
   send(*writer, "writer", {"SET", "k", "v"});
   send(*writer, "writer", {"GET", "other"});
   observer->disconnect();
   observer = world.connect("observer");
-  EXPECT_EQ(message_of(hear(*writer)).payload, kOk);
-  EXPECT_EQ(message_of(hear(*writer)).payload, "$-1\r\n");  // the notification would be out by now
+  EXPECT_EQ(message_of(receive(*writer)).payload, kOk);
+  EXPECT_EQ(message_of(receive(*writer)).payload,
+            "$-1\r\n");  // the notification would be out by now
   send(*observer, "observer", {"GET", "k"});
-  EXPECT_EQ(message_of(hear(*observer)).payload, "$1\r\nv\r\n");
+  EXPECT_EQ(message_of(receive(*observer)).payload, "$1\r\nv\r\n");
 }
 
 }  // namespace

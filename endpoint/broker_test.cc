@@ -97,9 +97,11 @@ class Peer {
   void send(const Arguments& arguments) { publish(request(arguments)); }
 
   // The payload of the next message, or what came instead.
-  std::string hear(Duration patience = kPatience) { return describe(client_->receive(patience)); }
+  std::string receive(Duration patience = kPatience) {
+    return describe(client_->receive(patience));
+  }
 
-  Message hear_message() {
+  Message receive_message() {
     const auto event = client_->receive(kPatience);
     if (event && std::holds_alternative<MessageReceived>(event->what)) {
       return std::get<MessageReceived>(event->what).message;
@@ -108,11 +110,11 @@ class Peer {
   }
   Message answer_to(const Message& message) {
     publish(message);
-    return hear_message();
+    return receive_message();
   }
   std::string ask(const Arguments& arguments) {
     send(arguments);
-    return hear();
+    return receive();
   }
 
   Client& client() { return *client_; }
@@ -234,7 +236,7 @@ TEST(Broker, EveryPropertySurvivesTheWayThrough) {
   bare.topic = "replies/receiver";
   for (const Message& message : {full, empty, long_one, bare}) {
     sender.publish(message);
-    EXPECT_TRUE(receiver.hear_message() == message) << message.payload.size();
+    EXPECT_TRUE(receiver.receive_message() == message) << message.payload.size();
   }
 }
 
@@ -246,7 +248,7 @@ TEST(Broker, CountsTheMessageExpiryDown) {
   for (const std::uint32_t seconds : {60U, 0x7fff'ffffU}) {
     message.expiry_seconds = seconds;
     sender.publish(message);
-    const auto left = receiver.hear_message().expiry_seconds;
+    const auto left = receiver.receive_message().expiry_seconds;
     ASSERT_TRUE(left);
     EXPECT_LE(*left, seconds);
     EXPECT_GE(*left, seconds - 20);
@@ -276,7 +278,7 @@ TEST(Broker, DeliversRetainedMessagesAsSuch) {
   EXPECT_EQ(sender.ask({"GET", "k"}), "$-1\r\n");  // by now the broker has it
   Peer receiver = world.connect("receiver");
   ASSERT_TRUE(receiver->subscribe("kept"));
-  const Message message = receiver.hear_message();
+  const Message message = receiver.receive_message();
   EXPECT_EQ(message.payload, "old news");
   EXPECT_TRUE(message.retain);
 }
@@ -328,7 +330,7 @@ TEST(Broker, PublishesWithEveryQos) {
   Peer receiver = world.connect("receiver");
   for (const int qos : {0, 1, 2}) {
     sender.publish({.topic = "replies/receiver", .payload = "p", .qos = qos});
-    EXPECT_EQ(receiver.hear_message().qos, std::min(qos, 1));  // the subscription asks for 1
+    EXPECT_EQ(receiver.receive_message().qos, std::min(qos, 1));  // the subscription asks for 1
   }
 }
 
@@ -340,7 +342,7 @@ TEST(Broker, ASubscriptionIsInForceWhenTheCallReturns) {
     const std::string topic = "topic/" + std::to_string(i);
     ASSERT_TRUE(receiver->subscribe(topic));
     sender.publish({.topic = topic, .payload = topic});
-    ASSERT_EQ(receiver.hear(), topic);
+    ASSERT_EQ(receiver.receive(), topic);
   }
 }
 
@@ -350,8 +352,8 @@ TEST(Broker, CarriesAMebibyte) {
   const std::string value = repeated('x', 1U << 20U);
   EXPECT_EQ(client.ask({"KEYNOTIFY", "k"}), "+OK\r\n");
   client.send({"SET", "k", value});
-  EXPECT_THAT(client.hear(), StartsWith(kSetNotification));
-  EXPECT_EQ(client.hear(), "+OK\r\n");
+  EXPECT_THAT(client.receive(), StartsWith(kSetNotification));
+  EXPECT_EQ(client.receive(), "+OK\r\n");
   EXPECT_TRUE(client.ask({"GET", "k"}) == "$1048576\r\n" + value + "\r\n");
 }
 
@@ -365,7 +367,7 @@ TEST(Broker, AnswersFiveHundredRequestsInFlightInOrder) {
     client.publish(request);
   }
   for (int i = 0; i < kRequests; ++i) {
-    const Message response = client.hear_message();
+    const Message response = client.receive_message();
     ASSERT_EQ(response.correlation_data, std::to_string(i));
     ASSERT_EQ(response.payload, "+OK\r\n");
   }
@@ -378,12 +380,12 @@ TEST(Broker, PushesNotificationsWithoutASubscription) {
   Peer observer = world.connect("observer");
   EXPECT_EQ(observer.ask({"KEYNOTIFY", "k"}), "+OK\r\n");
   observer.send({"SET", "k", "v"});
-  const Message notification = observer.hear_message();  // before the response
+  const Message notification = observer.receive_message();  // before the response
   EXPECT_EQ(notification.topic, codec::notification_topic("observer", "k"));
   EXPECT_EQ(notification.payload, kSetNotification + std::string("$5\r\nVALUE\r\n$1\r\nv\r\n"));
   EXPECT_EQ(notification.qos, 1);
   EXPECT_NE(notification.property("__ts"), nullptr);
-  EXPECT_EQ(observer.hear(), "+OK\r\n");
+  EXPECT_EQ(observer.receive(), "+OK\r\n");
 }
 
 enum class End { kDisconnect, kDrop, kTakeover };
@@ -394,12 +396,12 @@ std::string stop_observing(Peer& observer) {
   Message stop = observer.request({"KEYNOTIFY", "k", "STOP"});
   stop.correlation_data = "stop";
   observer.publish(stop);
-  Message heard;
+  Message received;
   do {
-    heard = observer.hear_message();
-    EXPECT_THAT(heard.payload, Not(StartsWith(kSetNotification)));
-  } while (heard.correlation_data != "stop");
-  return heard.payload;
+    received = observer.receive_message();
+    EXPECT_THAT(received.payload, Not(StartsWith(kSetNotification)));
+  } while (received.correlation_data != "stop");
+  return received.payload;
 }
 
 TEST(Broker, ForgetsRegistrationsHoweverTheConnectionEnds) {
@@ -419,7 +421,7 @@ TEST(Broker, ForgetsRegistrationsHoweverTheConnectionEnds) {
     if (end == End::kDrop) observer->drop();
     if (end == End::kTakeover) {
       heir = world.connect_with(options);
-      EXPECT_EQ(observer.hear(), "disconnected");
+      EXPECT_EQ(observer.receive(), "disconnected");
     }
     // The broker sees the end of the connection before what was sent after it.
     EXPECT_EQ(writer.ask({"GET", "nothing"}), "$-1\r\n");
@@ -433,10 +435,10 @@ TEST(Broker, OwnEndsAreNoEvents) {
   World world;
   Peer leaver = world.connect("leaver");
   leaver->disconnect();
-  EXPECT_EQ(leaver.hear(50ms), "nothing");
+  EXPECT_EQ(leaver.receive(50ms), "nothing");
   Peer dropper = world.connect_with({.client_id = "dropper", .droppable = true});
   dropper->drop();
-  EXPECT_EQ(dropper.hear(50ms), "nothing");
+  EXPECT_EQ(dropper.receive(50ms), "nothing");
 }
 
 TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
@@ -450,8 +452,8 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
   std::vector<Duration> earliest;  // no broker may act before that
   std::vector<Duration> due;
   std::vector<Duration> expired;
-  std::size_t told = 0;
-  const auto hear_one = [&] {
+  std::size_t notified = 0;
+  const auto receive_one = [&] {
     const auto event = observer->receive(kPatience);
     const std::string text = describe(event);
     if (text == "+OK\r\n") {
@@ -460,18 +462,18 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
       expired.push_back(event->time);
     } else {
       ASSERT_THAT(text, StartsWith(kSetNotification));
-      ++told;
+      ++notified;
     }
   };
   for (std::size_t i = 0; i < kKeys && !HasFatalFailure(); ++i) {
     earliest.push_back(world.session->clock().now() + lifetime(i));
     observer.send({"SET", "k" + std::to_string(i), "v", "PX", std::to_string(lifetime(i).count())});
     // On a busy machine the first keys expire before the last are set.
-    while (due.size() <= i && !HasFatalFailure()) hear_one();
+    while (due.size() <= i && !HasFatalFailure()) receive_one();
   }
-  while (expired.size() < kKeys && !HasFatalFailure()) hear_one();
+  while (expired.size() < kKeys && !HasFatalFailure()) receive_one();
   ASSERT_EQ(due.size(), kKeys);
-  EXPECT_EQ(told, kKeys);
+  EXPECT_EQ(notified, kKeys);
   std::vector<double> lateness_ms;
   for (std::size_t i = 0; i < kKeys; ++i) {
     EXPECT_GE(expired[i], earliest[i]);
@@ -488,7 +490,7 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
 
 TEST(Broker, IllegalResponseTopicsDropTheClientAndNobodyElse) {
   World world;
-  Peer bystander = world.connect("bystander");
+  Peer other = world.connect("bystander");
   const std::string prefix(codec::kStorePrefix);
   for (const std::string& topic :
        {std::string(codec::kRequestTopic), prefix, prefix + "/636C/command/notify/6B",
@@ -503,7 +505,7 @@ TEST(Broker, IllegalResponseTopicsDropTheClientAndNobodyElse) {
     ASSERT_EQ(describe(event), "disconnected");
     // The code is lost when the connection breaks before it is read.
     EXPECT_EQ(std::get<Disconnected>(event->what).reason_code.value_or(0x82), 0x82);
-    EXPECT_EQ(bystander.ask({"GET", "k"}), "$-1\r\n");
+    EXPECT_EQ(other.ask({"GET", "k"}), "$-1\r\n");
   }
 }
 
@@ -526,8 +528,8 @@ TEST(Broker, NobodySeesTheRequestsOfOthers) {
   client.publish({.topic = "end", .payload = "end"});
   for (Peer* listener : {&spy, &latecomer}) {
     std::size_t responses = 0;
-    for (std::string heard; (heard = listener->hear()) != "end"; ++responses) {
-      EXPECT_THAT(heard, ::testing::AnyOf("+OK\r\n", "$5\r\nvalue\r\n"));
+    for (std::string received; (received = listener->receive()) != "end"; ++responses) {
+      EXPECT_THAT(received, ::testing::AnyOf("+OK\r\n", "$5\r\nvalue\r\n"));
       ASSERT_LT(responses, 12U);  // three responses, at most once for each filter
     }
     EXPECT_GE(responses, 1U);
@@ -569,7 +571,7 @@ TEST(Broker, SurvivesRandomPayloads) {
     if (i % 2 == 0) payload = frame.substr(0, random() % frame.size()) + payload;
     client.publish(client.raw_request(payload));
   }
-  for (int i = 0; i < kPayloads; ++i) ASSERT_THAT(client.hear(), StartsWith("-ERR ")) << i;
+  for (int i = 0; i < kPayloads; ++i) ASSERT_THAT(client.receive(), StartsWith("-ERR ")) << i;
   EXPECT_EQ(client.ask({"GET", "key"}), "$-1\r\n");
 }
 
@@ -585,8 +587,8 @@ TEST(Broker, SurvivesConnectionsThatAreNone) {
     (void)exchange(*socket, bytes, 0, 1000ms);
   }
   client.send({"SET", "k", "v"});
-  EXPECT_THAT(client.hear(), StartsWith(kSetNotification));
-  EXPECT_EQ(client.hear(), "+OK\r\n");
+  EXPECT_THAT(client.receive(), StartsWith(kSetNotification));
+  EXPECT_EQ(client.receive(), "+OK\r\n");
 }
 
 // ---- The process ----
@@ -638,9 +640,9 @@ TEST(BrokerProcess, WithoutStoreIsAnOrdinaryBroker) {
   World world({.with_store = false});
   Peer client = world.connect("c");
   client.publish({.topic = "replies/c", .payload = "hello"});
-  EXPECT_EQ(client.hear(), "hello");
+  EXPECT_EQ(client.receive(), "hello");
   client.send({"GET", "k"});
-  EXPECT_EQ(client.hear(100ms), "nothing");
+  EXPECT_EQ(client.receive(100ms), "nothing");
 }
 
 TEST(BrokerProcess, SaysWhyItDidNotStart) {
@@ -704,8 +706,8 @@ TEST(BrokerProcess, ItsDeathIsNoticed) {
   Peer two = world.connect("two");
   ASSERT_TRUE(world.endpoint->check_reachable(1s));
   ASSERT_EQ(kill(world.broker->pid(), SIGKILL), 0);
-  EXPECT_EQ(one.hear(), "disconnected");
-  EXPECT_EQ(two.hear(), "disconnected");
+  EXPECT_EQ(one.receive(), "disconnected");
+  EXPECT_EQ(two.receive(), "disconnected");
   // The kernel closes the connections first, then the listening socket.
   const auto start = steady_clock::now();
   while (world.broker->running() && steady_clock::now() < start + 10s) {
@@ -723,7 +725,7 @@ TEST(BrokerProcess, NothingCanBeSentOverALostConnection) {
   Peer client = world.connect("c");
   const Message request = client.request({"GET", "k"});
   ASSERT_EQ(kill(world.broker->pid(), SIGKILL), 0);
-  ASSERT_EQ(client.hear(), "disconnected");
+  ASSERT_EQ(client.receive(), "disconnected");
   const auto sent = client->publish(request);
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().kind, ErrorKind::kLost);
@@ -737,7 +739,7 @@ TEST(BrokerProcess, DroppingALostClientHurtsNobodyElse) {
   Message request = offender.request({"GET", "k"});
   request.response_topic = "#";
   offender.publish(request);
-  ASSERT_EQ(offender.hear(), "disconnected");
+  ASSERT_EQ(offender.receive(), "disconnected");
   Peer first = world.connect("first");
   Peer second = world.connect("second");
   offender->drop();

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "endpoint/connection.h"
-#include "endpoint/old_client.h"
+#include "endpoint/mqtt311_client.h"
 #include "endpoint/stream.h"
 #include "endpoint/wire/messages.h"
-#include "endpoint/wire/odd_publish.h"
 #include "endpoint/wire/packet.h"
+#include "endpoint/wire/raw_publish.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -74,15 +74,15 @@ class BuiltinClient final : public Client {
     return connection_->publish(wire::publish_of(message));
   }
 
-  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
-    wire::OddPublish out{.packet = wire::publish_of(message),
+  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& odd) override {
+    wire::RawPublish out{.packet = wire::publish_of(message),
                          .more_properties = odd.more_properties,
                          .wrong_length = odd.wrong_length};
     out.packet.duplicate = odd.duplicate;
     if (odd.qos_3) out.packet.qos = 3;
     // Its own id may be one that is in use: that is what some cases are about.
     out.packet.packet_id = odd.packet_id.value_or(0);
-    return connection_->publish_oddly(std::move(out), odd.packet_id.has_value());
+    return connection_->publish_raw(std::move(out), odd.packet_id.has_value());
   }
 
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }
@@ -106,7 +106,7 @@ class BuiltinClient final : public Client {
 
 // An answer may be as large as a request.
 std::size_t most_packet_bytes(const Capabilities& capabilities) {
-  return std::max<std::size_t>(kMostPacketBytes, capabilities.max_packet_size.value_or(0));
+  return std::max<std::size_t>(kMaxPacketBytes, capabilities.max_packet_size.value_or(0));
 }
 
 }  // namespace
@@ -128,7 +128,7 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   // Such a client is there to see its request fail (Req: ENV-MQTT5-2); Connection speaks MQTT 5
   // only.
   if (options.mqtt_3_1_1) {
-    return connect_old_client(std::move(*stream), options, *credentials, options_.timeout);
+    return connect_mqtt311_client(std::move(*stream), options, *credentials, options_.timeout);
   }
   auto connection = std::make_shared<Connection>(
       std::move(*stream), loop_, most_packet_bytes(options_.capabilities), options.on_event);

@@ -4,8 +4,8 @@
 #include <array>
 #include <utility>
 
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 #include "endpoint/wire/messages.h"
 
 namespace fencepost::endpoint {
@@ -17,7 +17,7 @@ using wire::PropertyId;
 constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 constexpr Duration kFarewell = 1s;     // for the broker to close
 constexpr Duration kStandstill = 30s;  // a peer that takes or answers nothing for so long is gone
-constexpr std::size_t kMostUnwritten = std::size_t{4} << 20U;
+constexpr std::size_t kMaxUnwritten = std::size_t{4} << 20U;
 constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;
@@ -44,7 +44,7 @@ void Connection::rearm() const {
 // A connection with little is read from however much all hold together: the flood of one must not
 // stop the replies of the others.
 bool Connection::has_enough() const {
-  return unread_ > kMostUnreadUnasked || (unread_ > kHeldOfEach && held_.is_too_much());
+  return unread_ > kMaxUnreadUnasked || (unread_ > kHeldOfEach && held_.is_too_much());
 }
 
 // Reads and writes until `done`, or the connection has ended, or the time is up.
@@ -139,7 +139,7 @@ void Connection::flush() {
       // What the broker has sent before it went is read first: it may say why.
       out_.clear();
       read_some();
-      end(std::nullopt, moved.trouble);
+      end(std::nullopt, moved.error);
       return;
     }
     if (moved.bytes == 0) break;
@@ -160,7 +160,7 @@ void Connection::read_some() {
       in_.append(buffer.data(), moved.bytes);
       take_packets();
     }
-    if (moved.ended) end(std::nullopt, moved.trouble);
+    if (moved.ended) end(std::nullopt, moved.error);
     // Saves a system call that would say that there is no more. TLS gives a record at a time, of 16
     // KiB at most (RFC 8446, 5.1): a short read says nothing there.
     if (moved.bytes < buffer.size() && stream_->is_plain()) return;
@@ -204,7 +204,7 @@ bool Connection::make_room() {
     refuse(kQuota,
            "the endpoint floods: a packet of " + std::to_string(size) +
                " bytes, where all connections and cases together hold " +
-               std::to_string(kMostHeldOfAll >> 20U) + " MiB at most",
+               std::to_string(kMaxHeldOfAll >> 20U) + " MiB at most",
            {});
     return false;
   }
@@ -218,8 +218,8 @@ void Connection::take(wire::Packet packet) {
   const bool greeted = connack_.has_value();
   // Text that is not UTF-8 is malformed wherever it stands, so before all that goes by the kind of
   // packet.
-  if (const auto trouble = wire::trouble_of_texts(packet)) {
-    return refuse(trouble->reason, trouble->text, "1.5.4");
+  if (const auto error = wire::error_of_texts(packet)) {
+    return refuse(error->reason, error->text, "1.5.4");
   }
   if (auto* connack = std::get_if<wire::Connack>(&packet)) return take(*connack);
   // Nothing may come before it but an AUTH, and that only where the CONNECT named a method. (3.2,
@@ -256,8 +256,8 @@ void Connection::take(wire::Connack& packet) {
 
 void Connection::take(wire::Publish& packet) {
   // First: with an alias the topic may be empty. (3.3.2.1)
-  if (const auto trouble = aliases_of_broker_.resolve(packet)) {
-    return refuse(0x94, *trouble, "3.3.2.3.4");
+  if (const auto error = aliases_of_broker_.resolve(packet)) {
+    return refuse(0x94, *error, "3.3.2.3.4");
   }
   if (packet.topic.empty()) return refuse(kUnexpected, "a PUBLISH without a topic", "3.3.2.1");
   if (packet.topic.find_first_of("+#") != std::string::npos) {
@@ -364,7 +364,7 @@ void Connection::take_other(wire::Packet& packet) {
 void Connection::push(Event event, std::size_t bytes) {
   // Nobody will read it.
   if (closing_) return;
-  if (unread_ + bytes > kMostUnread || !held_.try_add(bytes)) {
+  if (unread_ + bytes > kMaxUnread || !held_.try_add(bytes)) {
     return refuse(kQuota,
                   "the endpoint floods: " + std::to_string(events_.size()) + " messages of " +
                       std::to_string(unread_) + " bytes are not read yet",
@@ -510,7 +510,7 @@ Result<void, Error> Connection::publish(wire::Publish message) {
   return wait_until_written(lock);
 }
 
-Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool numbered) {
+Result<void, Error> Connection::publish_raw(wire::RawPublish odd, bool numbered) {
   Lock lock(mutex_);
   if (ended_) return fail(lost("the client is not connected"));
   if (!numbered && !has_packet_id()) return fail(no_packet_id());
@@ -525,7 +525,7 @@ Result<void, Error> Connection::publish_oddly(wire::OddPublish odd, bool numbere
 Result<void, Error> Connection::wait_until_written(Lock& lock) {
   // A few packets may wait, so that requests can be under way together; no more, since a broker may
   // stop to read. What is left is written by the loop, or by who waits next.
-  const auto written = [this] { return out_.size() < kMostUnwritten; };
+  const auto written = [this] { return out_.size() < kMaxUnwritten; };
   if (written() || wait(lock, kStandstill, written)) {
     if (!out_.empty() && !gathers_) rearm();
     return {};

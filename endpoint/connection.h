@@ -19,18 +19,18 @@
 #include "endpoint/mqtt_extras.h"
 #include "endpoint/poll_loop.h"
 #include "endpoint/stream.h"
-#include "endpoint/wire/odd_publish.h"
 #include "endpoint/wire/packet.h"
+#include "endpoint/wire/raw_publish.h"
 #include "endpoint/wire/topic_alias.h"
 
 namespace fencepost::endpoint {
 
 // Bytes of messages that are kept unread. Of one connection: beyond this number it is not read from
 // until somebody wants its messages, and the broker has to wait; while an answer is waited for,
-// beyond kMostUnread, it ends. That, and what all may hold together, is in held_bytes.h.
-inline constexpr std::size_t kMostUnreadUnasked = std::size_t{16} << 20U;
+// beyond kMaxUnread, it ends. That, and what all may hold together, is in held_bytes.h.
+inline constexpr std::size_t kMaxUnreadUnasked = std::size_t{16} << 20U;
 // Of one packet to us, unless the endpoint is said to take larger ones. No case sends a larger one.
-inline constexpr std::size_t kMostPacketBytes = std::size_t{20} << 20U;
+inline constexpr std::size_t kMaxPacketBytes = std::size_t{20} << 20U;
 
 // Reading is done by the thread that waits for something, else by the loop's: a reply needs no
 // hand-over between threads. Its methods are called by one thread at a time, and by the loop's.
@@ -54,7 +54,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
   // At once, whatever the broker's Receive Maximum is; with its own packet id, or the next one.
-  [[nodiscard]] Result<void, Error> publish_oddly(wire::OddPublish odd, bool numbered);
+  [[nodiscard]] Result<void, Error> publish_raw(wire::RawPublish odd, bool numbered);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();
 

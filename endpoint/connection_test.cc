@@ -317,7 +317,7 @@ TEST(Connection, ThatIsNotAnsweredSaysSo) {
 TEST(HeldBytes, AreThoseOfAll) {
   HeldBytes one;
   HeldBytes other;
-  EXPECT_TRUE(one.try_add(kMostHeldOfAll));
+  EXPECT_TRUE(one.try_add(kMaxHeldOfAll));
   EXPECT_FALSE(one.is_too_much());
   EXPECT_TRUE(other.try_add(kHeldOfEach));  // which each may have
   EXPECT_TRUE(one.is_too_much());
@@ -327,7 +327,7 @@ TEST(HeldBytes, AreThoseOfAll) {
   EXPECT_TRUE(other.try_add(1));
   {
     HeldBytes gone;
-    gone.add(kMostHeldOfAll);
+    gone.add(kMaxHeldOfAll);
   }
   EXPECT_FALSE(other.is_too_much());
 }
@@ -335,7 +335,7 @@ TEST(HeldBytes, AreThoseOfAll) {
 // Of many connections with a large packet each, some would fill the memory.
 TEST(Connection, EndsWhenAllTogetherHoldTooMuch) {
   HeldBytes others;
-  others.add(kMostHeldOfAll);
+  others.add(kMaxHeldOfAll);
   World world([](ScriptedBroker& broker) {
     broker.greet();
     broker.write(wire::encode(wire::Publish{.topic = "t", .payload = "small"}).value());
@@ -575,17 +575,17 @@ TEST(Connection, TakesAMessageByteByByte) {
 }
 
 // What the broker reads, byte for byte.
-TEST(Connection, SendsOddPacketsAsTheyAreMeant) {
+TEST(Connection, SendsRawPacketsAsGiven) {
   std::string seen;
   World world([&](ScriptedBroker& broker) {
     broker.greet();
     seen = broker.read_bytes(0x3e);
     broker.listen();
   });
-  EXPECT_TRUE(world.endpoint->capabilities().odd_packets);
+  EXPECT_TRUE(world.endpoint->capabilities().raw_packets);
   const auto client = world.connect();
   codec::Message message{.topic = "t", .payload = "p", .response_topic = "r"};
-  ASSERT_TRUE(client->publish_oddly(
+  ASSERT_TRUE(client->publish_raw(
       message, {.duplicate = true, .qos_3 = true, .packet_id = 777, .more_properties = "\x7f"}));
   client->drop();
   world.broker.join();
@@ -593,7 +593,7 @@ TEST(Connection, SendsOddPacketsAsTheyAreMeant) {
 }
 
 // As of any request, so that a refusal finds it.
-TEST(Connection, KnowsTheAcknowledgementOfAnOddPacket) {
+TEST(Connection, KnowsTheAcknowledgementOfARawPacket) {
   World world([&](ScriptedBroker& broker) {
     broker.greet();
     broker.read();
@@ -602,15 +602,15 @@ TEST(Connection, KnowsTheAcknowledgementOfAnOddPacket) {
   });
   const auto client = world.connect();
   const codec::Message message{.topic = "t", .correlation_data = "c"};
-  ASSERT_TRUE(client->publish_oddly(message, {.duplicate = true, .packet_id = 777}));
+  ASSERT_TRUE(client->publish_raw(message, {.duplicate = true, .packet_id = 777}));
   const auto event = client->receive(kPatience);
   ASSERT_TRUE(event && std::holds_alternative<PublishRefused>(event->what));
   EXPECT_EQ(std::get<PublishRefused>(event->what).correlation_data, "c");
 }
 
-ClientOptions old_client() { return {.client_id = "c", .mqtt_3_1_1 = true}; }
+ClientOptions mqtt311_client() { return {.client_id = "c", .mqtt_3_1_1 = true}; }
 
-TEST(OldClient, PublishesAndKnowsThatItWasRead) {
+TEST(Mqtt311Client, PublishesAndKnowsThatItWasRead) {
   std::string seen;
   World world([&](ScriptedBroker& broker) {
     seen = broker.read_bytes(0x10);
@@ -621,7 +621,7 @@ TEST(OldClient, PublishesAndKnowsThatItWasRead) {
     broker.write("\x90\3\0\2\1"s);
     (void)broker.read_bytes(0xe0);
   });
-  const auto client = world.connect(old_client());
+  const auto client = world.connect(mqtt311_client());
   ASSERT_TRUE(client->publish({.topic = "t", .payload = "p"}));
   ASSERT_TRUE(client->subscribe("f"));
   EXPECT_FALSE(client->receive(Duration{1}));
@@ -630,17 +630,17 @@ TEST(OldClient, PublishesAndKnowsThatItWasRead) {
   EXPECT_EQ(seen, "\x10\x0d\0\4MQTT\4\2\0\x3c\0\1c\x32\6\0\1t\0\1p\x82\6\0\2\0\1f\1"s);
 }
 
-TEST(OldClient, KnowsARefusalFromAnEnd) {
+TEST(Mqtt311Client, KnowsARefusalFromAnEnd) {
   World refused([&](ScriptedBroker& broker) {
     (void)broker.read_bytes(0x10);
     broker.write("\x20\2\0\1"s);
   });
-  const auto no = refused.session->connect(old_client());
+  const auto no = refused.session->connect(mqtt311_client());
   ASSERT_FALSE(no);
   EXPECT_EQ(no.error().kind, ErrorKind::kNotAllowed);
   EXPECT_THAT(no.error().text, HasSubstr("return code 1"));
   World silent([&](ScriptedBroker& broker) { (void)broker.read_bytes(0x10); });
-  const auto gone = silent.session->connect(old_client());
+  const auto gone = silent.session->connect(mqtt311_client());
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().kind, ErrorKind::kNotAllowed);
   World later([&](ScriptedBroker& broker) {
@@ -648,7 +648,7 @@ TEST(OldClient, KnowsARefusalFromAnEnd) {
     broker.write("\x20\2\0\0"s);
     (void)broker.read_bytes(0x32);
   });
-  const auto client = later.connect(old_client());
+  const auto client = later.connect(mqtt311_client());
   ASSERT_TRUE(client->publish({.topic = "t", .payload = "p"}));
   const auto read = client->subscribe("f");
   ASSERT_FALSE(read);

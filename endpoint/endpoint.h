@@ -79,13 +79,13 @@ class Clock {
 };
 
 // How the packet of a message differs from what a client library makes of it.
-struct OddPacket {
+struct RawPacket {
   bool duplicate = false;                    // the DUP flag
   bool qos_3 = false;                        // there is none
   std::optional<std::uint16_t> packet_id{};  // this one, whatever is unacknowledged
   std::string more_properties{};             // bytes behind the properties of the message
   std::int32_t wrong_length = 0;  // so much too great is the length of the properties, or too small
-  friend bool operator==(const OddPacket&, const OddPacket&) = default;
+  friend bool operator==(const RawPacket&, const RawPacket&) = default;
 };
 
 // One MQTT connection. Used by one thread at a time. Destroying it disconnects.
@@ -104,9 +104,9 @@ class Client {
   // connection has ended, kInvalid for what the client library cannot put into a packet.
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
 
-  // The same in such a packet. kInvalid without Capabilities::odd_packets.
-  [[nodiscard]] virtual Result<void, Error> publish_oddly(const codec::Message& /*message*/,
-                                                          const OddPacket& /*odd*/) {
+  // The same in such a packet. kInvalid without Capabilities::raw_packets.
+  [[nodiscard]] virtual Result<void, Error> publish_raw(const codec::Message& /*message*/,
+                                                        const RawPacket& /*odd*/) {
     return fail(Error{ErrorKind::kInvalid, "this client sends no odd packets"});
   }
 
@@ -159,10 +159,10 @@ struct ClientOptions {
   std::uint16_t receive_maximum = 0;
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};
-  MqttExtras extras{};  // needs Capabilities::odd_packets
+  MqttExtras extras{};  // needs Capabilities::raw_packets
   // Of such a client publish() sends topic and payload alone, and nothing is received but the end
   // of the connection; subscribe() shows that what was published has been read. A broker that does
-  // not take it is kNotAllowed. Needs Capabilities::odd_packets.
+  // not take it is kNotAllowed. Needs Capabilities::raw_packets.
   bool mqtt_3_1_1 = false;
   bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
   // Called when something has come for receive() and nobody waits there: from a thread of the
@@ -235,7 +235,7 @@ struct Capabilities {
   std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};     // bytes that a PUBLISH may have, when known
   std::set<std::string, std::less<>> disturbances{};  // that can be done to it: names of kinds
-  bool odd_packets = false;  // Client::publish_oddly(), mqtt_3_1_1 and extras can be used
+  bool raw_packets = false;              // Client::publish_raw(), mqtt_3_1_1 and extras can be used
   std::string key_prefix = "fencepost";  // what all keys of the suite begin with
 
   [[nodiscard]] bool has_role(std::string_view role) const;

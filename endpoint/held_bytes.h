@@ -17,11 +17,11 @@
 namespace fencepost::endpoint {
 
 // All together may hold so much; where they do, each so much at least.
-inline constexpr std::size_t kMostHeldOfAll = std::size_t{96} << 20U;
+inline constexpr std::size_t kMaxHeldOfAll = std::size_t{96} << 20U;
 inline constexpr std::size_t kHeldOfEach = std::size_t{512} << 10U;
 
 // Of one connection, messages that nobody has read yet: beyond that it ends.
-inline constexpr std::size_t kMostUnread = std::size_t{64} << 20U;
+inline constexpr std::size_t kMaxUnread = std::size_t{64} << 20U;
 
 // What a message that nobody has read yet takes, about.
 [[nodiscard]] inline std::size_t bytes_unread(const codec::Message& message) {
@@ -45,10 +45,10 @@ class HeldBytes {
     all() += bytes;
   }
   // False, and nothing is added, where that is more than kHeldOfEach here and more than
-  // kMostHeldOfAll in all.
+  // kMaxHeldOfAll in all.
   [[nodiscard]] bool try_add(std::size_t bytes) {
     add(bytes);
-    if (own_ <= kHeldOfEach || all() <= kMostHeldOfAll) return true;
+    if (own_ <= kHeldOfEach || all() <= kMaxHeldOfAll) return true;
     remove(bytes);
     return false;
   }
@@ -57,7 +57,7 @@ class HeldBytes {
     own_ -= bytes;
     all() -= bytes;
   }
-  [[nodiscard]] bool is_too_much() const { return own_ > kHeldOfEach && all() > kMostHeldOfAll; }
+  [[nodiscard]] bool is_too_much() const { return own_ > kHeldOfEach && all() > kMaxHeldOfAll; }
   [[nodiscard]] std::size_t own() const { return own_; }
 
  private:

@@ -94,9 +94,9 @@ class HidingClient final : public ForwardingClient {
     secrets_.look_at(message);
     return secrets_.hidden(ForwardingClient::publish(message));
   }
-  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
+  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& odd) override {
     secrets_.look_at(message);
-    return secrets_.hidden(ForwardingClient::publish_oddly(message, odd));
+    return secrets_.hidden(ForwardingClient::publish_raw(message, odd));
   }
   std::optional<Event> receive(Duration timeout) override {
     return secrets_.hidden(ForwardingClient::receive(timeout));

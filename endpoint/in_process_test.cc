@@ -187,7 +187,7 @@ TEST_F(InProcess, SessionsShareNeitherKeysNorClockNorTopics) {
 TEST_F(InProcess, FiltersDecideWhoHearsAResponse) {
   struct Listener {
     std::string filter;
-    bool hears;
+    bool receives;
   };
   const std::vector<Listener> listeners = {{"a/b/c", true}, {"a/+/c", true},  {"a/#", true},
                                            {"#", true},     {"+/b/+", true},  {"a/b", false},
@@ -200,7 +200,7 @@ TEST_F(InProcess, FiltersDecideWhoHearsAResponse) {
   }
   ASSERT_TRUE(client->publish(request(*session, {"GET", "k"}, "a/b/c")));
   for (std::size_t i = 0; i < listeners.size(); ++i) {
-    EXPECT_EQ(waiting(*clients[i]).size(), listeners[i].hears ? 1U : 0U) << listeners[i].filter;
+    EXPECT_EQ(waiting(*clients[i]).size(), listeners[i].receives ? 1U : 0U) << listeners[i].filter;
   }
   EXPECT_THAT(waiting(*client), IsEmpty());  // who asked is nobody special
 }
@@ -369,11 +369,11 @@ TEST_F(InProcess, AllThatASlowStoreSendsIsLateAndInOrder) {
   const Duration sent = now();
   EXPECT_THAT(waiting(*client), IsEmpty());
   EXPECT_EQ(describe(client->receive(199ms)), "nothing");
-  std::vector<std::string> heard;
-  for (int i = 0; i < 4; ++i) heard.push_back(describe(client->receive(1s)));
-  EXPECT_THAT(
-      heard, ElementsAre("+OK\r\n", "*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n",
-                         "+OK\r\n", "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n"));
+  std::vector<std::string> received;
+  for (int i = 0; i < 4; ++i) received.push_back(describe(client->receive(1s)));
+  EXPECT_THAT(received, ElementsAre("+OK\r\n",
+                                    "*4\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n$5\r\nVALUE\r\n$1\r\nv\r\n",
+                                    "+OK\r\n", "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n"));
   EXPECT_EQ(now(), sent + 201ms);
 }
 

@@ -6,18 +6,18 @@ namespace fencepost::endpoint {
 namespace {
 
 constexpr unsigned kPubackType = 4;
-constexpr std::size_t kMostLengthBytes = 4;
+constexpr std::size_t kMaxLengthBytes = 4;
 
 // Of the packet that begins the bytes; nothing: its length is not there yet. (2.1.4)
 std::optional<std::size_t> size_of_packet(std::string_view bytes) {
   std::size_t length = 0;
-  for (std::size_t i = 0; i < kMostLengthBytes && i + 1 < bytes.size(); ++i) {
+  for (std::size_t i = 0; i < kMaxLengthBytes && i + 1 < bytes.size(); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i + 1]);
     length |= std::size_t{byte & 0x7FU} << (7 * i);
     if ((byte & 0x80U) == 0) return i + 2 + length;
   }
   // Five bytes are no length: what is no MQTT passes.
-  if (bytes.size() > kMostLengthBytes) return bytes.size();
+  if (bytes.size() > kMaxLengthBytes) return bytes.size();
   return std::nullopt;
 }
 
@@ -39,13 +39,13 @@ std::string LatePubacks::add(std::string_view bytes, Moment now) {
       continue;
     }
     ++counted_;
-    if (trouble_.drop_every > 0 && counted_ % trouble_.drop_every == 0) {
+    if (error_.drop_every > 0 && counted_ % error_.drop_every == 0) {
       dropped_ = true;
       held_.clear();
       return out;
     }
-    if (trouble_.hold.count() > 0) {
-      held_.push_back({now + trouble_.hold, std::string(packet)});
+    if (error_.hold.count() > 0) {
+      held_.push_back({now + error_.hold, std::string(packet)});
     } else {
       out += packet;
     }

@@ -17,7 +17,7 @@
 
 namespace fencepost::endpoint {
 
-struct PubackTrouble {
+struct PubackError {
   std::chrono::milliseconds hold{0};  // each comes so much later; what is no PUBACK does not
   std::uint64_t drop_every = 0;       // the n-th, 2n-th, ... end their connections instead; 0: none
 
@@ -30,8 +30,8 @@ class LatePubacks {
   using Moment = std::chrono::steady_clock::time_point;
 
   // PUBACKs are counted over all connections; the counter has to live longer.
-  LatePubacks(const PubackTrouble& trouble, std::uint64_t& counted)
-      : trouble_(trouble), counted_(counted) {}
+  LatePubacks(const PubackError& error, std::uint64_t& counted)
+      : error_(error), counted_(counted) {}
 
   // Bytes of the broker; those that the client gets at once. A packet waits until it is whole.
   [[nodiscard]] std::string add(std::string_view bytes, Moment now);
@@ -47,7 +47,7 @@ class LatePubacks {
     std::string packet;
   };
 
-  PubackTrouble trouble_;
+  PubackError error_;
   std::uint64_t& counted_;
   std::string begun_{};
   std::deque<Held> held_{};

@@ -8,8 +8,8 @@
 
 #include "base/threads.h"
 #include "endpoint/builtin_client.h"
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 #include "endpoint/hiding_connector.h"
 #include "endpoint/paho_driver.h"
 #include "endpoint/socket.h"
@@ -109,7 +109,7 @@ class MqttEndpoint final : public Endpoint {
   explicit MqttEndpoint(MqttOptions options)
       : options_(std::move(options)), connector_(connector_for(options_)) {
     // No client library sends such packets; cases that need them are skipped elsewhere.
-    options_.capabilities.odd_packets = options_.driver == Driver::kBuiltin;
+    options_.capabilities.raw_packets = options_.driver == Driver::kBuiltin;
     for (const auto& [name, hook] : options_.hooks) options_.capabilities.disturbances.insert(name);
   }
 
@@ -146,8 +146,8 @@ std::optional<Driver> driver_named(std::string_view name) {
   return std::nullopt;
 }
 
-std::string driver_trouble(Driver driver) {
-  return driver == Driver::kPaho ? paho_trouble() : std::string();
+std::string driver_error(Driver driver) {
+  return driver == Driver::kPaho ? paho_error() : std::string();
 }
 
 std::unique_ptr<Endpoint> make_mqtt_endpoint(MqttOptions options) {

@@ -24,7 +24,7 @@ enum class Driver {
 [[nodiscard]] std::optional<Driver> driver_named(std::string_view name);
 
 // Why this machine cannot use it: "cannot load ..."; empty: it can.
-[[nodiscard]] std::string driver_trouble(Driver driver);
+[[nodiscard]] std::string driver_error(Driver driver);
 
 struct Credentials {
   std::string user{};  // empty: none; a role may be a matter of the client id alone

@@ -5,7 +5,7 @@
 #include <dlfcn.h>
 
 #include "endpoint/beside_program.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 #include "endpoint/paho/module.h"
 
 namespace fencepost::endpoint {
@@ -43,10 +43,10 @@ const Result<const PahoModule*, std::string>& paho_module() {
 Result<std::unique_ptr<Connector>, std::string> make_paho_connector(const MqttOptions& options) {
   const auto& module = paho_module();
   if (!module) return fail(module.error());
-  return (*module)->make_connector(options, end_of_waits());
+  return (*module)->make_connector(options, cancellation());
 }
 
-std::string paho_trouble() {
+std::string paho_error() {
   const auto& module = paho_module();
   return module ? std::string() : module.error();
 }

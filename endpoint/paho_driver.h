@@ -16,6 +16,6 @@ namespace fencepost::endpoint {
     const MqttOptions& options);
 
 // The same error; empty: the module can be used.
-[[nodiscard]] std::string paho_trouble();
+[[nodiscard]] std::string paho_error();
 
 }  // namespace fencepost::endpoint

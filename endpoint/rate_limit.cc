@@ -46,9 +46,9 @@ class LimitedClient final : public ForwardingClient {
     turns_.wait_for_turn();
     return ForwardingClient::publish(message);
   }
-  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
+  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& odd) override {
     turns_.wait_for_turn();
-    return ForwardingClient::publish_oddly(message, odd);
+    return ForwardingClient::publish_raw(message, odd);
   }
   // What is kept back would be sent at once, and not at the rate.
   void gather(bool /*on*/) override {}

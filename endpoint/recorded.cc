@@ -50,8 +50,8 @@ bool is_clock(Kind kind) {
 
 // Those who judge add and subtract times and numbers: these can be, without overflow.
 bool has_usable_numbers(const Record& record) {
-  constexpr std::int64_t kMost = 1'000'000'000'000'000;  // microseconds: 31 years
-  const auto fits = [](std::int64_t number) { return number >= -kMost && number <= kMost; };
+  constexpr std::int64_t kMax = 1'000'000'000'000'000;  // microseconds: 31 years
+  const auto fits = [](std::int64_t number) { return number >= -kMax && number <= kMax; };
   return fits(record.time) && fits(record.number);
 }
 
@@ -191,8 +191,8 @@ class PlayedClient final : public Client {
     return result_of(*record);
   }
   // The packet's form is the case's, whose digest the evidence has.
-  Result<void, Error> publish_oddly(const codec::Message& message,
-                                    const OddPacket& /*odd*/) override {
+  Result<void, Error> publish_raw(const codec::Message& message,
+                                  const RawPacket& /*odd*/) override {
     return publish(message);
   }
   std::optional<Event> receive(Duration timeout) override {
@@ -303,7 +303,7 @@ Result<Recorded, std::string> Recorded::read(std::string_view file) {
     }
   }
   if (out.head_.empty()) return fail(std::string("ends before it has said of which run it is"));
-  out.complaint_ = frames.complaint();
+  out.diagnostic_ = frames.diagnostic();
   out.open_.clear();
   return out;
 }

@@ -49,7 +49,7 @@ class Recorded {
   // Of a run that came to its end; else empty. JSON.
   [[nodiscard]] const std::string& end() const { return end_; }
   // Why the file could not be read to its end; empty when it could.
-  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  [[nodiscard]] const std::string& diagnostic() const { return diagnostic_; }
   // Is there a history of requests that met?
   [[nodiscard]] bool has_history() const { return has_history_; }
   // Requests that were published.
@@ -74,7 +74,7 @@ class Recorded {
   std::string last_head_;
   std::vector<std::string> cases_;
   std::string end_;
-  std::string complaint_;
+  std::string diagnostic_;
   bool has_history_ = false;
   std::size_t published_ = 0;
   std::size_t received_ = 0;

@@ -87,7 +87,7 @@ TEST(Recorded, HasWhatTheFileSaysOfItsRun) {
   EXPECT_THAT(recorded->cases(), ElementsAre("first", "second"));
   EXPECT_EQ(recorded->end(), "end");
   EXPECT_TRUE(recorded->has_history());
-  EXPECT_EQ(recorded->complaint(), "");
+  EXPECT_EQ(recorded->diagnostic(), "");
 }
 
 TEST(Recorded, CountsWhatSessionsHaveSentAndReceived) {
@@ -150,22 +150,22 @@ TEST(Recorded, SaysWhyAFileIsNoEvidence) {
 
 // Times are added and subtracted: none may be so far away that a sum is no time any more.
 TEST(Recorded, RefusesTimesThatNoClockHas) {
-  constexpr std::int64_t kMost = 1'000'000'000'000'000;
+  constexpr std::int64_t kMax = 1'000'000'000'000'000;
   const auto error_of = [](Record record) -> std::string {
     record.session = 1;
     const auto recorded = Recorded::read(File().opened(1, "a").add(std::move(record)).bytes());
     return recorded ? "" : recorded.error();
   };
   for (const Kind kind : {Kind::kNow, Kind::kWall, Kind::kReceived}) {
-    EXPECT_EQ(error_of({.kind = kind, .time = kMost}), "");
-    EXPECT_EQ(error_of({.kind = kind, .time = -kMost}), "");
-    EXPECT_EQ(error_of({.kind = kind, .time = kMost + 1}),
+    EXPECT_EQ(error_of({.kind = kind, .time = kMax}), "");
+    EXPECT_EQ(error_of({.kind = kind, .time = -kMax}), "");
+    EXPECT_EQ(error_of({.kind = kind, .time = kMax + 1}),
               "holds what no version of this suite writes");
-    EXPECT_EQ(error_of({.kind = kind, .time = -kMost - 1}),
+    EXPECT_EQ(error_of({.kind = kind, .time = -kMax - 1}),
               "holds what no version of this suite writes");
   }
-  EXPECT_EQ(error_of({.kind = Kind::kMeasured, .number = kMost}), "");
-  EXPECT_EQ(error_of({.kind = Kind::kMeasured, .number = kMost + 1}),
+  EXPECT_EQ(error_of({.kind = Kind::kMeasured, .number = kMax}), "");
+  EXPECT_EQ(error_of({.kind = Kind::kMeasured, .number = kMax + 1}),
             "holds what no version of this suite writes");
 }
 
@@ -215,7 +215,7 @@ TEST(Recorded, IsWholeUpToACutOrAChangedByte) {
     ASSERT_EQ(count(*cut), count(*changed)) << at;
     ASSERT_GE(count(*cut), most);
     most = count(*cut);
-    ASSERT_THAT(changed->complaint(), HasSubstr("the frame at byte ")) << at;
+    ASSERT_THAT(changed->diagnostic(), HasSubstr("the frame at byte ")) << at;
   }
   EXPECT_EQ(most, 2U);
 }
@@ -356,7 +356,7 @@ TEST(Play, SaysWhatTheEvidenceDoesNotHave) {
   EXPECT_THAT(text(client->subscribe("f")), HasSubstr("a subscription to f"));
   EXPECT_THAT(text(client->unsubscribe("f")), HasSubstr("a subscription to f"));
   EXPECT_THAT(text(client->publish({.topic = "t"})), HasSubstr("this request"));
-  EXPECT_THAT(text(client->publish_oddly({.topic = "t"}, {})), HasSubstr("this request"));
+  EXPECT_THAT(text(client->publish_raw({.topic = "t"}, {})), HasSubstr("this request"));
   EXPECT_FALSE(client->packet_limit());
   EXPECT_EQ(played->measured(7us), 7us);
 }
@@ -495,7 +495,7 @@ TEST(Play, TakesRequestsThatAreAlikeOneAfterTheOther) {
   const auto client = played.client();
   EXPECT_TRUE(client->publish(message));
   EXPECT_EQ(played->clock().now(), 5us);  // when it was sent
-  const auto second = client->publish_oddly(message, {.qos_3 = true});
+  const auto second = client->publish_raw(message, {.qos_3 = true});
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().kind, ErrorKind::kLost);
   EXPECT_FALSE(client->publish(message));

@@ -129,7 +129,7 @@ Result<void, std::string> Recorder::flush() {
   }
   write_pending();
   if (!full_.empty()) return fail(full_);
-  if (!pending_.empty()) return fail(trouble_);
+  if (!pending_.empty()) return fail(error_);
   return {};
 }
 
@@ -152,7 +152,7 @@ void Recorder::write_pending() {
     const ssize_t count = ::write(descriptor_, pending_.data() + done, pending_.size() - done);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) {
-      trouble_ = why_not(path_);
+      error_ = why_not(path_);
       break;
     }
     done += static_cast<std::size_t>(count);

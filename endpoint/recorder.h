@@ -72,7 +72,7 @@ class Recorder {
   std::uint32_t sessions_ = 0;
   bool ends_ = false;
   std::string pending_;      // bytes that are not in the file yet
-  std::string trouble_;      // why they are not
+  std::string error_;        // why they are not
   std::string full_;         // why nothing more is written
   std::size_t content_ = 0;  // before compression
   std::thread writer_;

@@ -45,7 +45,7 @@ class RecorderTest : public testing::Test {
     return out.str();
   }
   // What the file has, which must be whole up to its end.
-  [[nodiscard]] std::vector<Record> records(const std::string& complaint = {}) const {
+  [[nodiscard]] std::vector<Record> records(const std::string& diagnostic = {}) const {
     const std::string file = content();
     evidence::Frames frames(file);
     std::vector<Record> out;
@@ -54,8 +54,8 @@ class RecorderTest : public testing::Test {
       while (auto record = decoder.next()) out.push_back(*std::move(record));
       EXPECT_FALSE(decoder.failed());
     }
-    EXPECT_THAT(frames.complaint(), HasSubstr(complaint));
-    EXPECT_EQ(frames.complaint().empty(), complaint.empty());
+    EXPECT_THAT(frames.diagnostic(), HasSubstr(diagnostic));
+    EXPECT_EQ(frames.diagnostic().empty(), diagnostic.empty());
     return out;
   }
 

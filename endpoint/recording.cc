@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -25,7 +25,7 @@ std::unique_ptr<Details> details_of(std::string text, const Result<void, Error>&
 }
 
 // Who writes, and in which session.
-struct Pen {
+struct StepWriter {
   Recorder& recorder;
   std::uint32_t session;
 
@@ -37,26 +37,26 @@ struct Pen {
 
 class RecordingClock final : public Clock {
  public:
-  RecordingClock(Clock& clock, Pen pen) : clock_(clock), pen_(pen) {}
+  RecordingClock(Clock& clock, StepWriter writer) : clock_(clock), writer_(writer) {}
 
   [[nodiscard]] std::uint64_t wall_ms() const override {
     const std::uint64_t now = clock_.wall_ms();
-    pen_.write({.kind = Kind::kWall, .time = static_cast<std::int64_t>(now)});
+    writer_.write({.kind = Kind::kWall, .time = static_cast<std::int64_t>(now)});
     return now;
   }
   [[nodiscard]] Duration now() const override {
     const Duration now = clock_.now();
-    pen_.write({.kind = Kind::kNow, .time = now.count()});
+    writer_.write({.kind = Kind::kNow, .time = now.count()});
     return now;
   }
   void wait_until(Duration time) override {
     clock_.wait_until(time);
-    pen_.write({.kind = Kind::kWaited, .time = time.count()});
+    writer_.write({.kind = Kind::kWaited, .time = time.count()});
   }
 
  private:
   Clock& clock_;
-  Pen pen_;
+  StepWriter writer_;
 };
 
 Record record_of(const Event& event) {
@@ -81,8 +81,9 @@ Record record_of(const Event& event) {
 
 class RecordingClient final : public Client {
  public:
-  RecordingClient(std::unique_ptr<Client> client, Clock& clock, Pen pen, std::uint32_t number)
-      : client_(std::move(client)), clock_(clock), pen_(pen), number_(number) {}
+  RecordingClient(std::unique_ptr<Client> client, Clock& clock, StepWriter writer,
+                  std::uint32_t number)
+      : client_(std::move(client)), clock_(clock), writer_(writer), number_(number) {}
 
   Result<void, Error> subscribe(const std::string& filter) override {
     auto done = client_->subscribe(filter);
@@ -102,9 +103,9 @@ class RecordingClient final : public Client {
     write({.kind = Kind::kPublish, .time = time.count(), .details = std::move(details)});
     return done;
   }
-  Result<void, Error> publish_oddly(const codec::Message& message, const OddPacket& odd) override {
+  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& odd) override {
     const Duration time = clock_.now();
-    auto done = client_->publish_oddly(message, odd);
+    auto done = client_->publish_raw(message, odd);
     auto details = details_of({}, done);
     details->message = message;
     write({.kind = Kind::kPublish, .time = time.count(), .details = std::move(details)});
@@ -137,22 +138,22 @@ class RecordingClient final : public Client {
  private:
   void write(Record record) const {
     record.client = number_;
-    pen_.write(std::move(record));
+    writer_.write(std::move(record));
   }
 
   std::unique_ptr<Client> client_;
   Clock& clock_;  // that of the endpoint: reading it is no answer to the case
-  Pen pen_;
+  StepWriter writer_;
   std::uint32_t number_;
 };
 
 class RecordingSession final : public Session {
  public:
-  RecordingSession(std::unique_ptr<Session> session, Pen pen)
-      : session_(std::move(session)), pen_(pen), clock_(session_->clock(), pen) {}
+  RecordingSession(std::unique_ptr<Session> session, StepWriter writer)
+      : session_(std::move(session)), writer_(writer), clock_(session_->clock(), writer) {}
   // Of what was cut short nothing can be judged: it stays open in the file.
   ~RecordingSession() override {
-    if (!waits_have_ended()) pen_.write({.kind = Kind::kClosed});
+    if (!waits_have_ended()) writer_.write({.kind = Kind::kClosed});
   }
   RecordingSession(const RecordingSession&) = delete;
   RecordingSession& operator=(const RecordingSession&) = delete;
@@ -171,14 +172,15 @@ class RecordingSession final : public Session {
           codec::Message{.topic = options.will->topic, .payload = options.will->payload};
     }
     if (!client) details->failure = failure_of(client.error());
-    pen_.write({.kind = Kind::kConnect, .client = ++clients_, .details = std::move(details)});
+    writer_.write({.kind = Kind::kConnect, .client = ++clients_, .details = std::move(details)});
     if (!client) return fail(client.error());
-    return std::make_unique<RecordingClient>(std::move(*client), session_->clock(), pen_, clients_);
+    return std::make_unique<RecordingClient>(std::move(*client), session_->clock(), writer_,
+                                             clients_);
   }
 
   Duration measured(Duration time) override {
     const Duration out = session_->measured(time);
-    pen_.write({.kind = Kind::kMeasured, .number = out.count()});
+    writer_.write({.kind = Kind::kMeasured, .number = out.count()});
     return out;
   }
 
@@ -186,13 +188,13 @@ class RecordingSession final : public Session {
     auto done = session_->disturb(disturbance);
     auto details = details_of(disturbance.client_id, done);
     details->name = disturbance.kind.name;
-    pen_.write({.kind = Kind::kDisturbance, .details = std::move(details)});
+    writer_.write({.kind = Kind::kDisturbance, .details = std::move(details)});
     return done;
   }
 
  private:
   std::unique_ptr<Session> session_;
-  Pen pen_;
+  StepWriter writer_;
   RecordingClock clock_;
   std::uint32_t clients_ = 0;
 };
@@ -208,13 +210,13 @@ class RecordingEndpoint final : public Endpoint {
   }
   Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& request) override {
     auto session = endpoint_.open_session(request);
-    const Pen pen{recorder_, recorder_.next_session()};
+    const StepWriter writer{recorder_, recorder_.next_session()};
     auto details = details_of(request.caller);
     if (!session) details->failure = failure_of(session.error());
-    pen.write(
+    writer.write(
         {.kind = Kind::kOpened, .number = request.isolated ? 1 : 0, .details = std::move(details)});
-    if (session) return std::make_unique<RecordingSession>(std::move(*session), pen);
-    pen.write({.kind = Kind::kClosed});
+    if (session) return std::make_unique<RecordingSession>(std::move(*session), writer);
+    writer.write({.kind = Kind::kClosed});
     return session;
   }
   Result<void, Error> check_reachable(Duration timeout, const std::string& caller) override {

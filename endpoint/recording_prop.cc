@@ -87,8 +87,8 @@ class AnyClient final : public Client {
   Result<void, Error> publish(const codec::Message& /*message*/) override {
     return dice_.success_or_error();
   }
-  Result<void, Error> publish_oddly(const codec::Message& /*message*/,
-                                    const OddPacket& /*odd*/) override {
+  Result<void, Error> publish_raw(const codec::Message& /*message*/,
+                                  const RawPacket& /*odd*/) override {
     return dice_.success_or_error();
   }
   std::optional<Event> receive(Duration /*timeout*/) override {
@@ -181,7 +181,7 @@ std::string ask(Client& client, Dice& dice) {
     case 2:
       return shown(client.publish(dice.message()));
     case 3:
-      return shown(client.publish_oddly(dice.message(), {.duplicate = true}));
+      return shown(client.publish_raw(dice.message(), {.duplicate = true}));
     case 4:
       return std::to_string(client.packet_limit().value_or(7)) + "\n";
     case 5:
@@ -256,7 +256,7 @@ RC_GTEST_PROP(Recording, IsPlayedAsItWas, ()) {
   const std::string content = file.str();
   const auto recorded = Recorded::read(content);
   RC_ASSERT(recorded.has_value());
-  RC_ASSERT(recorded->complaint().empty());
+  RC_ASSERT(recorded->diagnostic().empty());
   RC_ASSERT(ask(*play(*recorded, "url", {}), seed) == then);
 }
 

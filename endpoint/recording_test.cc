@@ -95,7 +95,7 @@ TEST_F(RecordingTest, IsAnsweredAgainAsItWas) {
   });
   const auto recorded = Recorded::read(file);
   ASSERT_TRUE(recorded) << recorded.error();
-  EXPECT_EQ(recorded->complaint(), "");
+  EXPECT_EQ(recorded->diagnostic(), "");
   EXPECT_EQ(recorded->published(), 2U);
   const auto again = play(*recorded, "url", {});
   EXPECT_EQ(talk(**again->open_session({.caller = "me"})), then);
@@ -156,7 +156,7 @@ TEST_F(RecordingTest, IsReadUpToACut) {
   for (std::size_t end = 0; end < file.size(); ++end) {
     const auto recorded = Recorded::read(std::string_view(file).substr(0, end));
     if (!recorded || end <= evidence::kMagic.size()) continue;
-    EXPECT_NE(recorded->complaint(), "");
+    EXPECT_NE(recorded->diagnostic(), "");
   }
 }
 

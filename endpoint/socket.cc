@@ -17,8 +17,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {

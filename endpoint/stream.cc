@@ -14,8 +14,8 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -99,7 +99,7 @@ Moved moved_by_socket(ssize_t count, bool reading) {
   // recv() says 0 at the end of what comes; send() does only where there was nothing to send.
   if (count == 0) return {.ended = reading};
   if (would_wait()) return {};
-  return {.ended = true, .trouble = words_of(errno)};
+  return {.ended = true, .error = words_of(errno)};
 }
 
 }  // namespace
@@ -128,8 +128,8 @@ Result<std::unique_ptr<Stream>, std::string> Stream::connect(const MqttOptions& 
   std::unique_ptr<Stream> out(new Stream(std::move(*socket), &broker, context));
   if (out->tls_ == nullptr) return out;
   // The time that TCP took is taken from the handshake: `timeout` is for both.
-  if (std::string trouble = out->handshake(deadline); !trouble.empty()) {
-    return fail(begin + "TLS: " + trouble);
+  if (std::string error = out->handshake(deadline); !error.empty()) {
+    return fail(begin + "TLS: " + error);
   }
   return out;
 }
@@ -193,7 +193,7 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
       return {.ended = true};
     case SSL_ERROR_SYSCALL:
       // No errno: the peer has closed the connection without a farewell.
-      return {.ended = true, .trouble = errno == 0 ? std::string() : words_of(errno)};
+      return {.ended = true, .error = errno == 0 ? std::string() : words_of(errno)};
     default:
       break;
   }
@@ -204,7 +204,7 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
     ERR_clear_error();
     return {.ended = true};
   }
-  return {.ended = true, .trouble = "TLS: " + failure()};
+  return {.ended = true, .error = "TLS: " + failure()};
 }
 
 Moved Stream::read(char* into, std::size_t size) {

@@ -16,8 +16,8 @@ namespace fencepost::endpoint {
 
 struct Moved {
   std::size_t bytes = 0;
-  bool ended = false;     // nothing more can be moved in this direction
-  std::string trouble{};  // why, where the peer did not simply end it
+  bool ended = false;   // nothing more can be moved in this direction
+  std::string error{};  // why, where the peer did not simply end it
 };
 
 // Used by one thread at a time; not a descriptor that others may close.

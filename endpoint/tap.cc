@@ -25,9 +25,9 @@ constexpr std::size_t kTapChunk = std::size_t{64} << 10U;
 constexpr std::chrono::milliseconds kTapConnectTimeout{2'000};
 constexpr int kTapBacklog = 128;
 // More than a system keeps of a connection for its reader: nobody can hold up the end by sending.
-constexpr std::size_t kMostAtTheEnd = std::size_t{16} << 20U;
+constexpr std::size_t kMaxAtTheEnd = std::size_t{16} << 20U;
 constexpr std::chrono::milliseconds kQuietAtTheEnd{50};
-constexpr std::chrono::seconds kLongestEnd{5};
+constexpr std::chrono::seconds kMaxEnd{5};
 
 // One way of a connection. Nothing is read while something waits to be written.
 struct Way {
@@ -70,7 +70,7 @@ Moved read_some(TappedPair& pair, Way& way, Stream& source) {
   std::array<char, kTapChunk> buffer;  // NOLINT: 64 KiB are not cleared for nothing
   Moved moved = source.read(buffer.data(), buffer.size());
   way.source_ended = moved.ended;
-  if (!moved.trouble.empty()) pair.broken = true;
+  if (!moved.error.empty()) pair.broken = true;
   way.waits.assign(buffer.data(), moved.bytes);
   return moved;
 }
@@ -125,7 +125,7 @@ class TapLoop {
   // What a client has sent before its end is seen, whoever was faster: clients are judged by it.
   void read_rest(TappedPair& pair) {
     std::size_t seen = 0;
-    while (!pair.up.source_ended && seen < kMostAtTheEnd) {
+    while (!pair.up.source_ended && seen < kMaxAtTheEnd) {
       const Moved moved = read_some(pair, pair.up, *pair.client);
       if (moved.bytes == 0) return;
       watcher_.on_sent(pair.number, pair.up.waits);
@@ -135,7 +135,7 @@ class TapLoop {
 
   // Of the clients, too, that are not accepted yet. It waits for nobody who has ended.
   void read_rest_of_all() {
-    const auto deadline = std::chrono::steady_clock::now() + kLongestEnd;
+    const auto deadline = std::chrono::steady_clock::now() + kMaxEnd;
     while (std::chrono::steady_clock::now() < deadline && accept_one()) {
     }
     std::vector<pollfd> open;
@@ -156,8 +156,8 @@ class TapLoop {
     if ((client & of_client) != 0 && !pair.up.source_ended && pair.up.waits.empty()) {
       const Moved moved = read_some(pair, pair.up, *pair.client);
       if (!pair.up.waits.empty()) watcher_.on_sent(pair.number, pair.up.waits);
-      if (!moved.trouble.empty() && pair.client->is_in_handshake()) {
-        watcher_.on_no_handshake(pair.number, moved.trouble);
+      if (!moved.error.empty() && pair.client->is_in_handshake()) {
+        watcher_.on_no_handshake(pair.number, moved.error);
       }
     }
     if ((broker & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.down.source_ended &&

@@ -42,7 +42,7 @@ struct TapOptions {
   std::filesystem::path certificate{};
   std::filesystem::path key{};
   std::filesystem::path client_ca{};  // clients need a certificate of these; empty: they need none
-  PubackTrouble pubacks{};            // what happens to those of the broker
+  PubackError pubacks{};              // what happens to those of the broker
 };
 
 class Tap {

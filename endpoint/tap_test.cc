@@ -12,8 +12,8 @@
 
 #include <gtest/gtest.h>
 
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 #include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
 #include "endpoint/stream.h"
@@ -230,7 +230,7 @@ TEST(Tap, EndsTlsAndShowsWhatWasEncrypted) {
     std::size_t written = 0;
     while (written < bytes.size()) {
       const Moved moved = (*client)->write(std::string_view(bytes).substr(written));
-      ASSERT_FALSE(moved.ended) << moved.trouble;
+      ASSERT_FALSE(moved.ended) << moved.error;
       written += moved.bytes;
     }
     EXPECT_EQ(read_all(**client, bytes.size()), bytes);
@@ -311,7 +311,7 @@ TEST(Tap, TellsOfConnectionsThatItEnds) {
 }
 
 // The echo of a PUBACK is one of the broker.
-TEST(Tap, HoldsPubacksAsLongAsItIsTold) {
+TEST(Tap, HoldsPubacksAsLongAsRequested) {
   const EchoBroker broker;
   Watched watched;
   const auto tap = Tap::start({.to_port = broker.port(), .pubacks = {.hold = 50ms}}, watched);

@@ -59,8 +59,8 @@ Result<TlsContext, std::string> make_tls_context(const MqttOptions& broker,
   SSL_CTX_set_min_proto_version(context.get(), TLS1_2_VERSION);  // RFC 8996
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, nullptr);
   write_in_parts(context.get());
-  if (std::string trouble = load_files(context.get(), broker, credentials); !trouble.empty()) {
-    return fail(std::move(trouble));
+  if (std::string error = load_files(context.get(), broker, credentials); !error.empty()) {
+    return fail(std::move(error));
   }
   return context;
 }

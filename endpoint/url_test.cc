@@ -93,7 +93,7 @@ TEST(ParseUrl, UnderstandsEveryPart) {
 
 struct BadUrl {
   std::string text;
-  std::string complaint;
+  std::string diagnostic;
 };
 
 std::vector<BadUrl> bad_urls() {
@@ -151,7 +151,7 @@ TEST(ParseUrl, SaysWhatIsWrong) {
     SCOPED_TRACE(bad.text);
     const auto url = parse_url(bad.text);
     ASSERT_FALSE(url) << url->display();
-    EXPECT_THAT(url.error(), AllOf(HasSubstr(bad.complaint), HasSubstr("expected embedded")));
+    EXPECT_THAT(url.error(), AllOf(HasSubstr(bad.diagnostic), HasSubstr("expected embedded")));
   }
 }
 
@@ -183,7 +183,7 @@ TEST(ParseUrl, RefusesWebSocketsWithAReason) {
   }
 }
 
-TEST(ParseUrl, KeepsPasswordsOutOfItsComplaints) {
+TEST(ParseUrl, KeepsPasswordsOutOfItsErrors) {
   for (const std::string text :
        {"mqtt://ann:s3cret%zz@h", "mqtt://ann:s3cret@h:0", "ws://ann:s3cret@h",
         "http://ann:s3cret@h", "mqtt:/ann:s3cret@h", "mqtt://ann:s3cret?x@h",

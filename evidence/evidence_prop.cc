@@ -22,8 +22,8 @@ std::string any_text() { return *rc::gen::container<std::string>(rc::gen::arbitr
 template <typename Number>
 Number any_number() {
   constexpr Number kLeast = std::numeric_limits<Number>::min();
-  constexpr Number kMost = std::numeric_limits<Number>::max();
-  return *rc::gen::oneOf(rc::gen::arbitrary<Number>(), rc::gen::element<Number>(0, kLeast, kMost));
+  constexpr Number kMax = std::numeric_limits<Number>::max();
+  return *rc::gen::oneOf(rc::gen::arbitrary<Number>(), rc::gen::element<Number>(0, kLeast, kMax));
 }
 
 codec::Message any_message() {
@@ -97,7 +97,7 @@ RC_GTEST_PROP(Evidence, IsReadAsItWasWritten, ()) {
   const Written written = any_file();
   Frames frames(written.file);
   RC_ASSERT(read(frames) == written.records);
-  RC_ASSERT(frames.complaint().empty());
+  RC_ASSERT(frames.diagnostic().empty());
 }
 
 RC_GTEST_PROP(Evidence, OfWhichAPartIsThereIsABeginningOfIt, ()) {

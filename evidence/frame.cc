@@ -59,29 +59,29 @@ bool is_evidence(std::string_view file) { return file.starts_with(kMagic); }
 Frames::Frames(std::string_view file, std::size_t most_content)
     : file_(file), most_content_(most_content), at_(kMagic.size()) {
   if (!is_evidence(file)) {
-    complaint_ = "it is no file of evidence";
+    diagnostic_ = "it is no file of evidence";
     at_ = file.size();
   }
 }
 
 std::optional<std::string> Frames::next() {
-  if (at_ >= file_.size() || !complaint_.empty()) return std::nullopt;
+  if (at_ >= file_.size() || !diagnostic_.empty()) return std::nullopt;
   const std::string place = "the frame at byte " + std::to_string(at_);
   const std::string_view rest = file_.substr(at_);
   if (rest.size() < kHead || rest.size() - kHead < number_at(rest, 0)) {
     cut_ = true;
-    complaint_ = place + " is not whole";
+    diagnostic_ = place + " is not whole";
     return std::nullopt;
   }
   const std::string_view compressed = rest.substr(kHead, number_at(rest, 0));
   if (checksum(rest.substr(0, kSizes), compressed) != number_at(rest, kSizes)) {
-    complaint_ = place + " was changed: its checksum is another one";
+    diagnostic_ = place + " was changed: its checksum is another one";
     return std::nullopt;
   }
   const std::size_t size = number_at(rest, 4);
   content_ += size;
   if (size > kMaxFrame || content_ > most_content_) {
-    complaint_ = place + " holds more than files of evidence may";
+    diagnostic_ = place + " holds more than files of evidence may";
     return std::nullopt;
   }
   std::string out(size, '\0');
@@ -91,7 +91,7 @@ std::optional<std::string> Frames::next() {
       uncompress2(reinterpret_cast<Bytef*>(out.data()), &done, as_bytes(compressed), &used);
   // Bytes behind what was unpacked would be content that nobody reads.
   if (code != Z_OK || done != size || used != compressed.size()) {
-    complaint_ = place + " cannot be unpacked";
+    diagnostic_ = place + " cannot be unpacked";
     return std::nullopt;
   }
   at_ += kHead + compressed.size();

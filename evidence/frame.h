@@ -38,7 +38,7 @@ class Frames {
   // Of the file, up to the end of the frame that was read last.
   [[nodiscard]] std::size_t read_bytes() const { return at_; }
   // Why the file could not be read to its end, with the place; empty when it could.
-  [[nodiscard]] const std::string& complaint() const { return complaint_; }
+  [[nodiscard]] const std::string& diagnostic() const { return diagnostic_; }
   // Is what is missing the last moment only: does the file end within a frame?
   [[nodiscard]] bool cut() const { return cut_; }
 
@@ -47,7 +47,7 @@ class Frames {
   std::size_t most_content_;
   std::size_t at_;
   std::size_t content_ = 0;
-  std::string complaint_;
+  std::string diagnostic_;
   bool cut_ = false;
 };
 

@@ -30,7 +30,7 @@ TEST(Frames, ComeBackAsTheyWere) {
   const std::string file = sample();
   Frames frames(file);
   EXPECT_THAT(all(frames), ElementsAre("one", "", std::string(100'000, 'x')));
-  EXPECT_EQ(frames.complaint(), "");
+  EXPECT_EQ(frames.diagnostic(), "");
   EXPECT_LT(file.size(), 1000U);
 }
 
@@ -69,7 +69,7 @@ TEST(Frames, OfAFileThatIsCutAreThereUpToTheCut) {
     Frames frames(part);
     ASSERT_EQ(all(frames), sample.first(cut)) << end;
     ASSERT_EQ(frames.cut(), !between) << end;
-    ASSERT_EQ(frames.complaint(), between ? "" : place(sample.begins[cut]) + " is not whole");
+    ASSERT_EQ(frames.diagnostic(), between ? "" : place(sample.begins[cut]) + " is not whole");
   }
 }
 
@@ -84,7 +84,7 @@ TEST(Frames, AChangedByteIsFoundInItsFrame) {
       ASSERT_EQ(all(frames), sample.first(frame)) << at;
       // A greater size may reach beyond the end of the file.
       const std::string where = place(sample.begins[frame]);
-      ASSERT_THAT(frames.complaint(),
+      ASSERT_THAT(frames.diagnostic(),
                   testing::AnyOf(where + " is not whole", where + " was changed: its checksum is "
                                                                   "another one"));
       ASSERT_FALSE(frames.next());
@@ -98,7 +98,7 @@ TEST(Frames, BytesBehindTheLastOneAreAFrameThatIsNotWhole) {
   Frames frames(longer);
   EXPECT_EQ(all(frames), sample.contents);
   EXPECT_TRUE(frames.cut());
-  EXPECT_EQ(frames.complaint(), place(sample.file.size()) + " is not whole");
+  EXPECT_EQ(frames.diagnostic(), place(sample.file.size()) + " is not whole");
 }
 
 std::string number(std::size_t value) {
@@ -131,7 +131,7 @@ TEST(Frames, RefuseWhatDoesNotUnpackToItsSize) {
     const std::string file = begin + frame;
     Frames frames(file);
     EXPECT_THAT(all(frames), ElementsAre("before"));
-    EXPECT_EQ(frames.complaint(), place(begin.size()) + " cannot be unpacked");
+    EXPECT_EQ(frames.diagnostic(), place(begin.size()) + " cannot be unpacked");
     EXPECT_FALSE(frames.cut());
   }
 }
@@ -140,7 +140,7 @@ TEST(Frames, RefuseOneThatIsTooLargeBeforeTheyUnpackIt) {
   const std::string file = std::string(kMagic) + forged("", kMaxFrame + 1);
   Frames frames(file, 2 * kMaxFrame);
   EXPECT_THAT(all(frames), SizeIs(0));
-  EXPECT_EQ(frames.complaint(), place(kMagic.size()) + " holds more than files of evidence may");
+  EXPECT_EQ(frames.diagnostic(), place(kMagic.size()) + " holds more than files of evidence may");
 }
 
 TEST(Frames, AreReadUpToTheContentThatIsAllowed) {
@@ -150,14 +150,14 @@ TEST(Frames, AreReadUpToTheContentThatIsAllowed) {
   EXPECT_EQ(all(enough), sample.contents);
   Frames less(sample.file, content - 1);
   EXPECT_EQ(all(less), sample.first(2));
-  EXPECT_EQ(less.complaint(), place(sample.begins[2]) + " holds more than files of evidence may");
+  EXPECT_EQ(less.diagnostic(), place(sample.begins[2]) + " holds more than files of evidence may");
 }
 
 TEST(Frames, SayWhatIsNoFileOfEvidence) {
   for (const char* file : {"", "fencepost evidence", "fencepost evidence 2\n"}) {
     Frames frames(file);
     EXPECT_FALSE(frames.next());
-    EXPECT_EQ(frames.complaint(), "it is no file of evidence");
+    EXPECT_EQ(frames.diagnostic(), "it is no file of evidence");
   }
 }
 
@@ -168,7 +168,7 @@ TEST(Frames, RefuseABomb) {
   for (std::size_t i = 0; i <= kMaxContent / kMaxFrame; ++i) file += frame;
   Frames frames(file);
   EXPECT_THAT(all(frames), SizeIs(kMaxContent / kMaxFrame));
-  EXPECT_THAT(frames.complaint(), HasSubstr("holds more than files of evidence may"));
+  EXPECT_THAT(frames.diagnostic(), HasSubstr("holds more than files of evidence may"));
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ constexpr std::uint64_t kAllFlags = 127;
 
 constexpr unsigned kBitsOfAByte = 7;  // the eighth says that another one follows
 constexpr unsigned kMore = 0x80;
-constexpr std::uint64_t kMostQos = 2;
+constexpr std::uint64_t kMaxQos = 2;
 
 void put(std::string& out, std::uint64_t value) {
   while (value >= kMore) {
@@ -205,7 +205,7 @@ bool Decoder::read_failure(Failure& failure) {
 bool Decoder::read_message(codec::Message& message) {
   std::uint64_t flags = 0;
   std::uint64_t qos = 0;
-  if (!number(flags) || flags > kAllFlags || !number(qos) || qos > kMostQos) return false;
+  if (!number(flags) || flags > kAllFlags || !number(qos) || qos > kMaxQos) return false;
   message.retain = (flags & kRetain) != 0;
   message.duplicate = (flags & kDuplicate) != 0;
   message.qos = static_cast<int>(qos);

@@ -1,4 +1,4 @@
-# The seeds of store_trace, service and right_store are what fuzz/traces says.
+# The seeds of store_trace, service and conforming_store are what fuzz/traces says.
 # cmake -DTOOL=... -DROOT=... -DWORK=... -P this file;
 # with -DWRITE=ON it writes them instead.
 function(run)
@@ -10,7 +10,7 @@ function(run)
   endif()
 endfunction()
 
-foreach(pair seeds:store_trace service-seeds:service right-seeds:right_store)
+foreach(pair seeds:store_trace service-seeds:service right-seeds:conforming_store)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 verb)
   list(GET pair 1 target)

@@ -11,7 +11,7 @@
 
 #include "base/check.h"
 #include "clients/client_run/adapter_protocol.h"
-#include "clients/client_run/charge.h"
+#include "clients/client_run/attribution.h"
 #include "clients/client_run/client_case_loader.h"
 #include "fuzz/input_reader.h"
 #include "fuzz/load_errors.h"
@@ -49,7 +49,7 @@ void check_cases(const std::string& text) {
   fencepost::fuzz::check_places(errors, text);
   for (const ClientCase& each : cases) {
     FENCEPOST_CHECK(!each.steps.empty() && !each.requirements.empty());
-    FENCEPOST_CHECK(std::all_of(each.steps.begin(), each.steps.end(), charge::is_charged));
+    FENCEPOST_CHECK(std::all_of(each.steps.begin(), each.steps.end(), attribution::is_attributed));
   }
   std::vector<scenario::LoadError> again;
   FENCEPOST_CHECK(load_client_cases(files, {"R-1", "R-2"}, again).size() == cases.size());

@@ -17,7 +17,7 @@ namespace {
 
 std::string written(const Event& event) {
   if (const auto* bounds = std::get_if<Bounds>(&event)) return bounds_line(*bounds);
-  if (const auto* told = std::get_if<Notification>(&event)) return notification_line(*told);
+  if (const auto* notified = std::get_if<Notification>(&event)) return notification_line(*notified);
   if (const auto* link = std::get_if<Connection>(&event)) return connection_line(*link);
   if (const auto* restart = std::get_if<Restart>(&event)) return restart_line(*restart);
   const auto& operation = std::get<Operation>(event);

@@ -19,7 +19,7 @@ using std::chrono::milliseconds;
 namespace {
 
 // More take the search through all orders too long.
-constexpr std::size_t kMostOperations = 9;
+constexpr std::size_t kMaxOperations = 9;
 
 std::optional<fencepost::hlc::Timestamp> stamp(unsigned number) {
   if (number == 0) return std::nullopt;
@@ -68,7 +68,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   checker.set_bounds(bounds);
   std::vector<Operation> all;
   std::size_t added = 0;
-  while (!in.at_end() && all.size() < kMostOperations) {
+  while (!in.at_end() && all.size() < kMaxOperations) {
     const Operation operation = operation_of(in);
     checker.add(operation);
     ++added;

@@ -674,7 +674,7 @@ GENERATORS = {
     "topics": topics,
 }
 # Targets whose seeds trace_tool makes of fuzz/traces: check_trace_seeds.cmake looks at them.
-MADE_OF_TRACES = {"right_store", "service", "store_trace"}
+MADE_OF_TRACES = {"conforming_store", "service", "store_trace"}
 
 
 def differences(folder, seeds):

@@ -17,10 +17,10 @@
 #include "fuzz/load_errors.h"
 #include "report/baseline/baseline_file.h"
 #include "report/evidence_head.h"
-#include "report/kept_run.h"
 #include "report/report.h"
 #include "report/report_read.h"
 #include "report/resume.h"
+#include "report/saved_run.h"
 #include "report/side_by_side.h"
 #include "suite/scenario/library.h"
 #include "suite/scenario/scenario_loader.h"
@@ -90,7 +90,7 @@ std::string evidence_of(std::string_view text) {
 
 void read_unfinished(const std::string& text) {
   const scenario::SourceFile file{"r.json.unfinished", evidence_of(text)};
-  const auto kept = report::read_kept_run(file);
+  const auto kept = report::read_saved_run(file);
   if (!kept) {
     FENCEPOST_CHECK(!kept.error().empty());
     return;

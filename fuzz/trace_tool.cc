@@ -6,7 +6,7 @@
 //   trace_tool random SEED COUNT OUT     the bytes of a random trace of so many operations
 //   trace_tool seeds FOLDER OUT          all FOLDER/*.trace as inputs of store_trace_fuzzer in OUT
 //   trace_tool service-seeds FOLDER OUT  the same as inputs of service_fuzzer
-//   trace_tool right-seeds FOLDER OUT    the same as inputs of right_store_fuzzer
+//   trace_tool right-seeds FOLDER OUT    the same as inputs of conforming_store_fuzzer
 //
 // Ends 0; 1 when `check` found a difference; 2 when it could not do what was asked.
 #include <cstdio>
@@ -81,7 +81,7 @@ int random_trace(const char* seed, const char* count, const fs::path& to) {
 }
 
 // Behind eight bytes that choose a right store: another one for traces of another length.
-std::string right_store_input(const workload::Trace& trace) {
+std::string conforming_store_input(const workload::Trace& trace) {
   const std::string bytes = workload::encode_trace(trace);
   workload::Random random(bytes.size());
   std::string header(8, 0);
@@ -118,7 +118,7 @@ int main(int argc, char** argv) {
     return seeds(arguments[1], arguments[2], fuzz::service_input);
   }
   if (verb == "right-seeds" && argc == 4) {
-    return seeds(arguments[1], arguments[2], right_store_input);
+    return seeds(arguments[1], arguments[2], conforming_store_input);
   }
   std::fprintf(
       stderr,

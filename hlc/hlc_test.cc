@@ -347,7 +347,7 @@ TEST(HlcDrift, AllowsExactlyTheLimitAndNothingMore) {
   }
 }
 
-TEST(HlcDrift, LimitIsOneMinuteUnlessTold) {
+TEST(HlcDrift, LimitIsOneMinuteByDefault) {
   EXPECT_EQ(ClockLimits{}.max_drift_ms, 60'000U);
   EXPECT_FALSE(too_far_ahead({kNow + 60'000, 0, "n"}, kNow));
   EXPECT_TRUE(too_far_ahead({kNow + 60'001, 0, "n"}, kNow));

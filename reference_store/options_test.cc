@@ -134,7 +134,7 @@ TEST(PluginOptions, NameWhatIsWrongAndWhatWasExpected) {
   }
 }
 
-TEST(PluginOptions, ReadWhichWrongStoreToServe) {
+TEST(PluginOptions, ReadWhichFaultyStoreToServe) {
   const auto right = parse_options({});
   ASSERT_TRUE(right.has_value());
   EXPECT_TRUE(right->faults.empty());

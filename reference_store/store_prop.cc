@@ -529,7 +529,7 @@ RC_GTEST_PROP(StoreProperty, AKeyIsSeenBeforeItsDeadlineAndNeverAfter, ()) {
 
 // The traces are worth something: together they meet every reply and both kinds of event, each many
 // times.
-TEST(StoreTraces, MeetEveryOutcomeOften) {
+TEST(StoreTraces, ReachEveryOutcomeOften) {
   std::map<std::string, int> seen;
   const rc::Gen<Trace> traces = some_trace();
   for (std::uint64_t seed = 0; seed < 100; ++seed) {

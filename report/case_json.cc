@@ -70,7 +70,7 @@ void read_observations(const JsonMembers& record, run::CaseResult& out) {
   });
   record.each_list("open_points", [&](const std::string& id, const std::string& outcome,
                                       const std::string& /*where*/) {
-    out.open_points.emplace_back(id, outcome);
+    out.unspecified_points.emplace_back(id, outcome);
   });
 }
 
@@ -80,7 +80,7 @@ ordered_json failure_json(const run::Failure& failure) {
   ordered_json out;
   out["requirement"] = failure.requirement;
   if (!failure.direct.empty()) out["direct"] = failure.direct;
-  if (!failure.suspects.empty()) out["suspects"] = failure.suspects;
+  if (!failure.candidates.empty()) out["suspects"] = failure.candidates;
   if (!failure.subject.empty()) out["subject"] = failure.subject;
   out["kind"] = judge::name(failure.kind);
   out["step"] = failure.step;
@@ -107,7 +107,7 @@ run::Failure failure_of(const JsonMembers& record, const scenario::Case& test_ca
                    .theme = record.text_if_there("theme"),
                    .step = record.integer<std::size_t>("step"),
                    .position = test_case.position};
-  if (record.has("suspects")) out.suspects = record.texts("suspects");
+  if (record.has("suspects")) out.candidates = record.texts("suspects");
   const auto kind = judge::mismatch_named(record.text("kind"));
   if (!kind) record.wrong("kind", "what differs, in the words of this version");
   out.kind = kind.value_or(judge::Mismatch::kOther);
@@ -119,7 +119,7 @@ run::Failure failure_of(const JsonMembers& record, const scenario::Case& test_ca
   }
   const std::size_t steps = test_case.steps.size();
   if (out.step > steps) {
-    record.complain("step", fmt::format("is {}, and the case has {} steps", out.step, steps));
+    record.diagnose("step", fmt::format("is {}, and the case has {} steps", out.step, steps));
   } else if (out.step > 0) {
     out.position = test_case.steps[out.step - 1].position;
   }
@@ -192,7 +192,8 @@ ordered_json case_record(const run::CaseResult& result, bool with_transcript) {
     out["forms"][std::string(codec::name(divergence))].push_back(codec::dialect(dialect).name);
   }
   out["open_points"] = ordered_json::object();
-  for (const auto& [id, outcome] : result.open_points) out["open_points"][id].push_back(outcome);
+  for (const auto& [id, outcome] : result.unspecified_points)
+    out["open_points"][id].push_back(outcome);
   out["notifications"] = result.notifications;
   out["versioned_notifications"] = result.versioned_notifications;
   if (result.first_attempt) out["first_attempt"] = attempt_json(*result.first_attempt);
@@ -226,7 +227,7 @@ run::CaseResult case_of(const JsonMembers& record, const scenario::Case& test_ca
     out.first_attempt = attempt_of(record.object("first_attempt"));
   }
   // The members of list elements are read with the same complaint.
-  JsonComplaint inner;
+  JsonDiagnostic inner;
   record.each("deviations", [&](const json& each, const std::string& where) {
     out.deviations.push_back(failure_of(JsonMembers(each, where, inner), test_case));
   });

@@ -145,12 +145,12 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
   strict_ = context.strict;
   said_ = std::chrono::steady_clock::now();
   if (options_.progress_only) return;
-  const std::string wording = context.wording == scenario::Wording::kAuto
+  const std::string edition = context.edition == scenario::Edition::kAuto
                                   ? ""
-                                  : fmt::format(" ({} wording)", name(context.wording));
+                                  : fmt::format(" ({} wording)", name(context.edition));
   line(fmt::format("{} {}  endpoint {}  profile {}{}  {}, {} at once  seed {}",
                    paint_(kBold, "fencepost certify"), suite_version(), context.endpoint,
-                   name(context.profile), wording, text::counted(cases, "case"), jobs,
+                   name(context.profile), edition, text::counted(cases, "case"), jobs,
                    context.seed));
   if (options_.quiet) return;
   line(fmt::format(
@@ -202,7 +202,7 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
   if (!options_.show.empty() && (options_.quiet || !options_.verbose)) {
     print_tree(result, catalogue, context.strict);
   }
-  print_differences(result, catalogue, context);
+  print_root_causes(result, catalogue, context);
   print_others(result, catalogue, context);
   print_waived(result, catalogue);
   print_stress(result, catalogue, context);
@@ -240,7 +240,7 @@ void Console::print_areas(const run::SuiteResult& result, const scenario::Catalo
 }
 
 // Failures with one cause are one difference: the first in full, some more in a few lines each.
-void Console::print_differences(const run::SuiteResult& result,
+void Console::print_root_causes(const run::SuiteResult& result,
                                 const scenario::Catalogue& catalogue,
                                 const ReportContext& context) {
   std::vector<Difference> all = differences(result, catalogue, context.strict);
@@ -256,7 +256,7 @@ void Console::print_differences(const run::SuiteResult& result,
   const std::size_t shown = options_.verbose ? all.size() : std::min(kMaxDifferences, all.size());
   for (std::size_t i = 0; i < shown; ++i) {
     const bool in_full = i == 0 || options_.verbose;
-    print_difference(all[i], in_full, catalogue, context);
+    print_root_cause(all[i], in_full, catalogue, context);
   }
   if (shown == all.size()) return;
   std::size_t cases = 0;
@@ -266,7 +266,7 @@ void Console::print_differences(const run::SuiteResult& result,
                    text::counted(all.size() - shown, "difference"), text::counted(cases, "case")));
 }
 
-void Console::print_difference(const Difference& found, bool in_full,
+void Console::print_root_cause(const Difference& found, bool in_full,
                                const scenario::Catalogue& catalogue, const ReportContext& context) {
   const run::CaseResult& best = *found.cases.front();
   const bool warning = found.kind == FindingKind::kWarning;
@@ -530,8 +530,8 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
       requirement_states(result, differences(result, catalogue, context.strict), catalogue));
   if (!states.empty()) line(states);
   for (const std::string& note : result.baseline_notes) line("baseline: " + note);
-  if (!result.baseline_complaints.empty()) line(paint_(kRed, "the baseline is out of date:"));
-  for (const std::string& complaint : result.baseline_complaints) line("  " + complaint);
+  if (!result.baseline_errors.empty()) line(paint_(kRed, "the baseline is out of date:"));
+  for (const std::string& diagnostic : result.baseline_errors) line("  " + diagnostic);
   if (!context.stopped_because.empty()) line(paint_(kRed, text::one_line(context.stopped_because)));
 }
 

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/text/colour.h"
-#include "report/differences.h"
 #include "report/report.h"
+#include "report/root_causes.h"
 #include "suite/run/suite.h"
 #include "suite/scenario/requirement.h"
 
@@ -65,9 +65,9 @@ class Console {
   void print_rule(const std::string& id, const scenario::Catalogue& catalogue, std::size_t most);
   void print_areas(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                    bool strict);
-  void print_differences(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+  void print_root_causes(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                          const ReportContext& context);
-  void print_difference(const Difference& found, bool in_full, const scenario::Catalogue& catalogue,
+  void print_root_cause(const Difference& found, bool in_full, const scenario::Catalogue& catalogue,
                         const ReportContext& context);
   [[nodiscard]] std::string others_of(const Difference& found) const;
   void print_others(const run::SuiteResult& result, const scenario::Catalogue& catalogue,

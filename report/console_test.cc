@@ -165,13 +165,13 @@ TEST(Console, SaysNotThatEverythingPassedWhenThereAreWarnings) {
 }
 
 // A run of one case with this result.
-std::string ended(run::CaseResult entry, const std::vector<std::string>& complaints = {},
+std::string ended(run::CaseResult entry, const std::vector<std::string>& diagnostics = {},
                   const std::vector<std::string>& notes = {}) {
   const scenario::Case test_case = case_of({.id = "known", .steps = kGood});
   entry.test_case = &test_case;
   run::SuiteResult result;
   result.cases = {std::move(entry)};
-  result.baseline_complaints = complaints;
+  result.baseline_errors = diagnostics;
   result.baseline_notes = notes;
   run::summarize(result, catalogue(), false);
   const Paper paper;

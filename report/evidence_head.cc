@@ -71,7 +71,7 @@ ordered_json capabilities_json(const endpoint::Capabilities& offered) {
       {"transport", offered.transport},   {"isolated_broker", offered.has_isolated_broker},
       {"ephemeral", offered.ephemeral},   {"exact_clock", offered.exact_clock},
       {"roles", offered.roles},           {"client_ids", offered.client_ids},
-      {"key_prefix", offered.key_prefix}, {"odd_packets", offered.odd_packets}};
+      {"key_prefix", offered.key_prefix}, {"odd_packets", offered.raw_packets}};
   for (const std::string_view name : endpoint::kDisturbanceNames) {
     out[std::string(name)] = offered.disturbances.contains(name);
   }
@@ -107,7 +107,7 @@ endpoint::Capabilities capabilities_of(const JsonMembers& record) {
     const bool known = name == endpoint::kRestart.name || record.has(member.c_str());
     if (known && record.flag(member.c_str())) out.disturbances.insert(member);
   }
-  out.odd_packets = record.flag_if_there("odd_packets");
+  out.raw_packets = record.flag_if_there("odd_packets");
   out.key_prefix = record.text("key_prefix");
   if (record.has("quota")) out.quota = record.integer<std::size_t>("quota");
   if (record.has("max_packet_size")) {
@@ -209,8 +209,8 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   }
   const json document = read_json(text);
   if (!document.is_object()) return fail(std::string("its head is no JSON object"));
-  JsonComplaint complaint;
-  const JsonMembers root(document, "", complaint);
+  JsonDiagnostic diagnostic;
+  const JsonMembers root(document, "", diagnostic);
   EvidenceHead out;
   out.run = head_of(root);
   const JsonMembers more = root.object("evidence");
@@ -223,7 +223,7 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   out.disconnect_settling = time_of(more, "disconnect_settling_ms");
   out.cases = texts_of(more, "case_digests");
   out.requirements = texts_of(more, "requirement_digests");
-  if (complaint.any()) return fail("its head cannot be read: " + complaint.text());
+  if (diagnostic.any()) return fail("its head cannot be read: " + diagnostic.text());
   if (command != kOurs) return fail(of_another_command(command, out.run.version));
   return out;
 }
@@ -284,9 +284,9 @@ std::vector<std::string> no_longer_judged(const std::map<std::string, std::strin
 
 std::string verdict_text(const run::CaseResult& result) {
   std::string text(name(result.verdict));
-  const bool blames =
+  const bool attributed =
       result.verdict != run::Verdict::kPassed && !result.failure.requirement.empty();
-  return blames ? text + " " + result.failure.requirement : text;
+  return attributed ? text + " " + result.failure.requirement : text;
 }
 
 std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result) {
@@ -307,15 +307,15 @@ Result<RunEnd, std::string> read_run_end(const std::string& text) {
   RunEnd out;
   const json document = read_json(text);
   if (!document.is_object()) return out;
-  JsonComplaint ignored;
+  JsonDiagnostic ignored;
   const JsonMembers known(document, "", ignored);
   out.verdicts = texts_of(known, "verdicts");
   out.stopped_because = known.text_if_there("stopped_because");
   out.endpoint_lost = known.flag_if_there("endpoint_lost");
-  JsonComplaint complaint;
-  const JsonMembers root(document, "", complaint);
+  JsonDiagnostic diagnostic;
+  const JsonMembers root(document, "", diagnostic);
   if (root.has("stress")) out.stress = read_stress(root.object("stress"));
-  if (complaint.any()) return fail("its end cannot be read: " + complaint.text());
+  if (diagnostic.any()) return fail("its end cannot be read: " + diagnostic.text());
   return out;
 }
 

@@ -10,8 +10,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "report/kept_run.h"
 #include "report/report_sample.h"
+#include "report/saved_run.h"
 
 namespace fencepost::report {
 namespace {
@@ -50,7 +50,7 @@ EvidenceHead full_head() {
                            .client_ids = {{"restricted", "me"}},
                            .max_packet_size = 4'294'967'295,
                            .disturbances = {"restart"},
-                           .odd_packets = true,
+                           .raw_packets = true,
                            .key_prefix = "mine"},
           .expiry_tolerance = 250ms,
           .disconnect_settling = 3s};
@@ -90,7 +90,7 @@ TEST(EvidenceHead, ComesBackWithEachField) {
   EXPECT_THAT(offers.client_ids, ElementsAre(Pair("restricted", "me")));
   EXPECT_EQ(offers.max_packet_size, 4'294'967'295U);
   EXPECT_THAT(offers.disturbances, ElementsAre("restart"));
-  EXPECT_TRUE(offers.odd_packets);
+  EXPECT_TRUE(offers.raw_packets);
   EXPECT_EQ(offers.key_prefix, "mine");
 }
 
@@ -107,7 +107,7 @@ TEST(EvidenceHead, LeavesOutWhatIsNotKnown) {
   EXPECT_FALSE(read.capabilities.max_packet_size);
   EXPECT_FALSE(read.capabilities.has_isolated_broker);
   EXPECT_FALSE(read.capabilities.exact_clock);
-  EXPECT_FALSE(read.capabilities.odd_packets);
+  EXPECT_FALSE(read.capabilities.raw_packets);
   EXPECT_EQ(read.capabilities.key_prefix, "fencepost");
 }
 
@@ -178,7 +178,7 @@ TEST(EvidenceHead, IsReadWithoutWhatCameLater) {
   document["evidence"]["capabilities"].erase("odd_packets");
   const auto read = read_evidence_head(document.dump());
   ASSERT_TRUE(read) << read.error();
-  EXPECT_FALSE(read->capabilities.odd_packets);
+  EXPECT_FALSE(read->capabilities.raw_packets);
   EXPECT_TRUE(read->has_packets);
 }
 
@@ -324,7 +324,7 @@ TEST(EvidenceHead, TellsWhichRequirementsHaveChanged) {
 
 // --- verdicts
 
-TEST(EvidenceHead, VerdictsNameWhatIsBlamed) {
+TEST(EvidenceHead, VerdictsNameTheirRule) {
   EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed}), "passed");
   EXPECT_EQ(verdict_text({.verdict = Verdict::kPassed, .failure = {.requirement = "R"}}), "passed");
   EXPECT_EQ(verdict_text({.verdict = Verdict::kFailed, .failure = {.requirement = "R"}}),

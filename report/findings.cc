@@ -56,8 +56,8 @@ std::optional<Finding> finding_of(const run::CaseResult& result,
   }
   out.rule = catalogue.find(out.rule_id);
   // As is_warning() sees it: the rule that the case blames, and only that.
-  const scenario::Requirement* blamed = catalogue.find(result.failure.requirement);
-  out.level = blamed != nullptr ? blamed->level : catalogue.level_of(*result.test_case);
+  const scenario::Requirement* attributed = catalogue.find(result.failure.requirement);
+  out.level = attributed != nullptr ? attributed->level : catalogue.level_of(*result.test_case);
   return out;
 }
 

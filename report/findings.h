@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "report/differences.h"
 #include "report/report.h"
+#include "report/root_causes.h"
 #include "suite/run/suite.h"
 #include "suite/scenario/requirement.h"
 

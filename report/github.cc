@@ -114,8 +114,8 @@ std::vector<Annotation> all_annotations(const run::SuiteResult& result,
          .message = fmt::format("{}\n{} of {} cases were not run", context.stopped_because,
                                 result.summary.not_run, result.cases.size())});
   }
-  for (const std::string& complaint : result.baseline_complaints) {
-    out.push_back({.title = "baseline", .message = complaint});
+  for (const std::string& diagnostic : result.baseline_errors) {
+    out.push_back({.title = "baseline", .message = diagnostic});
   }
   if (result.stress) {
     for (const run::StressFinding& found : result.stress->findings) {
@@ -251,10 +251,10 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
       std::pair{FindingKind::kInconclusive, "Inconclusive"},
       std::pair{FindingKind::kExpectedFailure, "Expected failures"}};
   std::vector<SummaryPart> out;
-  if (!result.baseline_complaints.empty()) {
+  if (!result.baseline_errors.empty()) {
     SummaryPart section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
-    for (const std::string& complaint : result.baseline_complaints) {
-      section.rows.push_back("| " + cell(complaint) + " |\n");
+    for (const std::string& diagnostic : result.baseline_errors) {
+      section.rows.push_back("| " + cell(diagnostic) + " |\n");
     }
     out.push_back(std::move(section));
   }

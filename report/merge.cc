@@ -32,7 +32,7 @@ const Trait kTraits[] = {
     {"the profile",
      [](const ReportContext& context) { return std::string(name(context.profile)); }},
     {"the wording",
-     [](const ReportContext& context) { return std::string(name(context.wording)); }},
+     [](const ReportContext& context) { return std::string(name(context.edition)); }},
     {"--strict",
      [](const ReportContext& context) { return std::string(context.strict ? "on" : "off"); }},
     {"the selection", [](const ReportContext& context) { return options_text(context.selection); }},
@@ -162,9 +162,9 @@ class Merger {
     }
     // Of shards that were judged by different ones, the strictest: each case knows what was waived.
     const bool deployed = report.result.basis.dialect == codec::DialectId::kDeployed;
-    const bool ga = report.result.basis.wording == scenario::Wording::kGa;
+    const bool ga = report.result.basis.edition == scenario::Edition::kGa;
     if (first || deployed) result.basis.dialect = report.result.basis.dialect;
-    if (first || ga) result.basis.wording = report.result.basis.wording;
+    if (first || ga) result.basis.edition = report.result.basis.edition;
     // Shards run at the same time, so the longest is what the user has waited.
     result.duration = std::max(result.duration, report.result.duration);
     result.longest_wait = std::max(result.longest_wait, report.result.longest_wait);
@@ -174,9 +174,9 @@ class Merger {
     result.endpoint_lost = result.endpoint_lost || report.result.endpoint_lost;
     if (result.lost_message.empty()) result.lost_message = report.result.lost_message;
     // Each shard has read the same baseline, and may have the same complaint.
-    for (const std::string& complaint : report.result.baseline_complaints) {
-      auto& all = result.baseline_complaints;
-      if (std::find(all.begin(), all.end(), complaint) == all.end()) all.push_back(complaint);
+    for (const std::string& diagnostic : report.result.baseline_errors) {
+      auto& all = result.baseline_errors;
+      if (std::find(all.begin(), all.end(), diagnostic) == all.end()) all.push_back(diagnostic);
     }
     // A shard that no case falls into has no case that was not run.
     const bool nothing_to_do = report.result.cases.empty() && !report.result.endpoint_lost;

@@ -148,7 +148,7 @@ TEST(Merge, FindsFormsThatAreMixedBetweenTheShards) {
 }
 
 // Each shard has blamed a case of its own; together they have one too many.
-TEST(Merge, BlamesOneCaseForMixedForms) {
+TEST(Merge, FailsOneCaseForMixedForms) {
   const scenario::Library library = sample_library();
   const std::vector<Report> shards = run_shards(library, of_two_dialects(), 1);
   std::vector<Report> halves = {shards[0], shards[0]};
@@ -161,11 +161,11 @@ TEST(Merge, BlamesOneCaseForMixedForms) {
     EXPECT_EQ(observed_dialect(halves[i].result), "mixed");
   }
   const Report report = merged(halves, library);
-  std::size_t witnesses = 0;
+  std::size_t first_cases = 0;
   for (const run::CaseResult& entry : report.result.cases) {
-    witnesses += entry.failure.requirement == "RESP-INVALID-1" ? 1U : 0U;
+    first_cases += entry.failure.requirement == "RESP-INVALID-1" ? 1U : 0U;
   }
-  EXPECT_EQ(witnesses, 1U);
+  EXPECT_EQ(first_cases, 1U);
 }
 
 TEST(Merge, NamesMissingShards) {
@@ -219,15 +219,15 @@ TEST(Merge, KeepsWhatStoppedEachRun) {
   reports[1].result.endpoint_lost = true;
   reports[1].result.lost_message = "no answer";
   reports[1].context.stopped_because = "the endpoint was lost";
-  reports[2].result.baseline_complaints = {"x", "y"};
-  reports[1].result.baseline_complaints = {"x"};
+  reports[2].result.baseline_errors = {"x", "y"};
+  reports[1].result.baseline_errors = {"x"};
   const Report report = merged(reports, library);
   EXPECT_TRUE(report.result.interrupted);
   EXPECT_TRUE(report.result.endpoint_lost);
   EXPECT_EQ(report.result.lost_message, "no answer");
   EXPECT_EQ(report.context.stopped_because,
             "shard 2 of 3 (s2.json): the endpoint was lost; shard 3 of 3 (s3.json): interrupted");
-  EXPECT_THAT(report.result.baseline_complaints, testing::UnorderedElementsAre("x", "y"));
+  EXPECT_THAT(report.result.baseline_errors, testing::UnorderedElementsAre("x", "y"));
 }
 
 // certify ends with exit code 5 there; of the whole, nothing is missing.

@@ -12,7 +12,7 @@ std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue
   const bool by_default = context.profile == codec::Profile::kAuto && result.forms.empty();
   return fmt::format("judged by {} ({} wording): {} rules bind{}",
                      deployed ? "the article and the deployed service" : "the article alone",
-                     name(result.basis.wording), binding_rules(catalogue, result.basis),
+                     name(result.basis.edition), binding_rules(catalogue, result.basis),
                      by_default ? "; no case has shown which dialect the store speaks: name it "
                                   "with --profile"
                                 : "");

@@ -41,7 +41,7 @@ enum class Transcripts {
 struct ReportContext {
   std::string endpoint;  // URL without password
   codec::Profile profile = codec::Profile::kAuto;
-  scenario::Wording wording = scenario::Wording::kAuto;  // as asked for
+  scenario::Edition edition = scenario::Edition::kAuto;  // as asked for
   std::uint64_t seed = 0;
   bool strict = false;
   std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "report/differences.h"
 #include "report/report.h"
 #include "report/requirement_states.h"
+#include "report/root_causes.h"
 
 namespace fencepost::report {
 namespace {

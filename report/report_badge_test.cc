@@ -87,7 +87,7 @@ TEST(Badge, LeavesOutWhatNoClientCanCheck) {
 
 TEST(Badge, FollowsTheVerdictThatAStaleBaselineGives) {
   Sample run({{.id = "a"}});
-  run.result.baseline_complaints = {"an entry matches no case"};
+  run.result.baseline_errors = {"an entry matches no case"};
   const json out = json::parse(to_badge(run.result, test::catalogue(), sample_context()));
   EXPECT_EQ(out.at("color"), "red");
   EXPECT_EQ(out.at("isError"), true);

@@ -18,13 +18,13 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/printable.h"
-#include "report/differences.h"
 #include "report/findings.h"
 #include "report/page/html_page.h"
 #include "report/page/report_page.h"
 #include "report/report.h"
 #include "report/report_json.h"
 #include "report/requirement_states.h"
+#include "report/root_causes.h"
 #include "report/stress_section.h"
 
 namespace fencepost::report {
@@ -61,7 +61,7 @@ std::size_t cases_run(const run::SuiteResult& result) {
   return result.cases.size() - result.summary.skipped - result.summary.not_run;
 }
 
-page::Masthead conformant(const run::SuiteResult& result) {
+page::PageHeader conformant(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
   std::vector<std::string> but;
   if (summary.warnings > 0) but.push_back(plural(summary.warnings, "warning"));
@@ -76,8 +76,8 @@ page::Masthead conformant(const run::SuiteResult& result) {
           sentence + "Every other case that ran passed."};
 }
 
-page::Masthead failed(const run::SuiteResult& result, const ReportContext& context,
-                      const scenario::Catalogue& catalogue) {
+page::PageHeader failed(const run::SuiteResult& result, const ReportContext& context,
+                        const scenario::Catalogue& catalogue) {
   std::size_t failures = 0;
   std::size_t unexpected_passes = 0;
   for (const run::CaseResult& entry : result.cases) {
@@ -112,11 +112,11 @@ page::Masthead failed(const run::SuiteResult& result, const ReportContext& conte
                             count == 1 ? "explains" : "explain");
   }
   sentence += ".";
-  if (!result.baseline_complaints.empty()) sentence += " The baseline is out of date.";
+  if (!result.baseline_errors.empty()) sentence += " The baseline is out of date.";
   return {"failed", "✗", "NOT conformant", sentence};
 }
 
-page::Masthead inconclusive(const run::SuiteResult& result) {
+page::PageHeader inconclusive(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
   std::vector<std::string> open;
   if (summary.inconclusive > 0) {
@@ -129,14 +129,14 @@ page::Masthead inconclusive(const run::SuiteResult& result) {
   return {"open", "?", "Inconclusive", "No case failed, but " + listed(open) + "."};
 }
 
-page::Masthead ended_early(const run::SuiteResult& result, std::string title, std::string why) {
+page::PageHeader ended_early(const run::SuiteResult& result, std::string title, std::string why) {
   return {"open", "!", std::move(title),
           fmt::format("{} No verdict: {} of {} not run.", why, result.summary.not_run,
                       plural(result.cases.size(), "case"))};
 }
 
-page::Masthead headline(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
-                        const ReportContext& context) {
+page::PageHeader headline(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+                          const ReportContext& context) {
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (const std::string part = part_text(result, context); !part.empty()) {
@@ -187,12 +187,12 @@ std::string alerts(const run::SuiteResult& result, const ReportContext& context)
   if (!stopped.empty() && stopped != kInterrupted) {  // which the headline says
     out += fmt::format("<p class=\"alert\"><b>Stopped:</b> {}</p>\n", page::html(stopped));
   }
-  std::string complaints = list_items(result.baseline_complaints);
+  std::string diagnostics = list_items(result.baseline_errors);
   for (const run::CaseResult& entry : result.cases) {
     if (!entry.unexpected_pass) continue;
-    complaints += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
+    diagnostics += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
   }
-  return out + alert("The baseline is out of date", complaints) +
+  return out + alert("The baseline is out of date", diagnostics) +
          alert("Of the baseline", list_items(result.baseline_notes));
 }
 
@@ -439,7 +439,7 @@ std::string page_data(const run::SuiteResult& result, const scenario::Catalogue&
 
 std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                     const ReportContext& context) {
-  const page::Masthead head = headline(result, catalogue, context);
+  const page::PageHeader head = headline(result, catalogue, context);
   const run::Summary& summary = result.summary;
   return page::verdict_page(
       page::report_page_files(), head,

@@ -105,7 +105,7 @@ std::string hostile_page() {
   message.user_properties = {{kEvilText, kEvilText}};
   entry.transcript.push_back(
       make_entry(Duration{1}, kEvilText, run::Direction::kReceived, message));
-  run.result.baseline_complaints = {kEvilText};
+  run.result.baseline_errors = {kEvilText};
   ReportContext given = context();
   given.endpoint = given.command = given.started = given.stopped_because = kEvilText;
   return run.page(given);
@@ -195,7 +195,7 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
       {{kPassed},
        "Baseline out of date",
        "No case failed that the baseline does not know, but the baseline is not true of this run.",
-       [](run::SuiteResult& result) { result.baseline_complaints = {"no such case"}; }},
+       [](run::SuiteResult& result) { result.baseline_errors = {"no such case"}; }},
       {{kPassed, kFailed},
        "Baseline out of date",
        "No case failed that the baseline does not know; 1 case that it expects to fail passed.",
@@ -205,7 +205,7 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        "1 of 2 cases that ran failed; 1 difference explains them. The baseline is out of date.",
        [](run::SuiteResult& result) {
          result.cases[1].unexpected_pass = true;
-         result.baseline_complaints = {"t.case-2 passes"};
+         result.baseline_errors = {"t.case-2 passes"};
        }},
       {{kPassed, kInconclusive, kNotRun},
        "Inconclusive",
@@ -275,7 +275,7 @@ TEST(HtmlReport, SaysHowTheRunWas) {
 TEST(HtmlReport, SaysFirstWhatIsWrongWithTheRunItself) {
   Sample run({run::Verdict::kFailed});
   run.result.cases[0].unexpected_pass = true;
-  run.result.baseline_complaints = {"<t.gone> matches no case"};
+  run.result.baseline_errors = {"<t.gone> matches no case"};
   run.result.baseline_notes = {"not judged: <t.skipped>"};
   ReportContext given = context();
   given.stopped_because = "interrupted by <me>";

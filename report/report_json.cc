@@ -2,8 +2,8 @@
 
 #include "base/durations.h"
 #include "report/case_json.h"
-#include "report/differences.h"
 #include "report/requirement_states.h"
+#include "report/root_causes.h"
 #include "report/stress_section.h"
 
 namespace fencepost::report {
@@ -36,9 +36,9 @@ ordered_json forms(const run::CaseResult& result) {
   return to_json(out);
 }
 
-ordered_json open_points(const run::CaseResult& result) {
+ordered_json unspecified_points(const run::CaseResult& result) {
   SeenOutcomes out;
-  for (const auto& [id, outcome] : result.open_points) out[id].insert(outcome);
+  for (const auto& [id, outcome] : result.unspecified_points) out[id].insert(outcome);
   return to_json(out);
 }
 
@@ -87,7 +87,7 @@ ordered_json to_json(const run::CaseResult& result, const scenario::Catalogue& c
   if (result.unexpected_pass) out["unexpected_pass"] = true;
   out["reproduce"] = reproduce_command(context, result);
   out["forms_observed"] = forms(result);
-  out["open_points_observed"] = open_points(result);
+  out["open_points_observed"] = unspecified_points(result);
   out["round_trips_ms"] = ordered_json::array();
   for (const endpoint::Duration time : result.round_trips) {
     out["round_trips_ms"].push_back(in_milliseconds(time));
@@ -172,13 +172,13 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   if (!context.environment.empty()) out["environment"] = context.environment;
   out["endpoint"] = context.endpoint;
   out["profile"] = name(context.profile);
-  out["wording"] = name(context.wording);
+  out["wording"] = name(context.edition);
   out["judged_by"] = {{"dialect", codec::dialect(result.basis.dialect).name},
-                      {"wording", name(result.basis.wording)},
+                      {"wording", name(result.basis.edition)},
                       {"binding_rules", binding_rules(catalogue, result.basis)}};
   out["dialect_observed"] = observed_dialect(result);
   out["forms_observed"] = to_json(result.forms);
-  out["open_points_observed"] = to_json(result.open_points);
+  out["open_points_observed"] = to_json(result.unspecified_points);
   out["seed"] = context.seed;
   out["strict"] = context.strict;
   out["selection"] = to_json(context.selection);
@@ -200,8 +200,8 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
                             {"disconnect", context.disconnect_settling->count()}};
   }
   out["exit_code"] = static_cast<int>(exit_code(result));
-  if (!result.baseline_complaints.empty()) {
-    out["baseline_complaints"] = result.baseline_complaints;
+  if (!result.baseline_errors.empty()) {
+    out["baseline_complaints"] = result.baseline_errors;
   }
   add_end(out, result, context);
   for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));

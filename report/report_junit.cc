@@ -216,7 +216,7 @@ JunitSuite suite_of(const std::string& area, const std::string& file,
   add("endpoint", context.endpoint);
   if (std::string part = part_text(result, context); !part.empty()) add("selected", part);
   add("profile", std::string(name(context.profile)));
-  add("wording", std::string(name(context.wording)));
+  add("wording", std::string(name(context.edition)));
   add("judged_by", basis_text(result, catalogue, context));
   add("dialect_observed", observed_dialect(result));
   add("seed", std::to_string(context.seed));
@@ -226,14 +226,14 @@ JunitSuite suite_of(const std::string& area, const std::string& file,
 }
 
 // A stale entry of the baseline fails the run, and belongs to no case: it gets a test of its own.
-JunitSuite complaints(const run::SuiteResult& result, const ReportContext& context) {
+JunitSuite diagnostics(const run::SuiteResult& result, const ReportContext& context) {
   JunitSuite out = suite_named("baseline", context);
-  for (const std::string& complaint : result.baseline_complaints) {
+  for (const std::string& diagnostic : result.baseline_errors) {
     out.cases.push_back({.name = fmt::format("baseline complaint {}", out.cases.size() + 1),
                          .classname = "statestore.baseline",
                          .outcome = JunitOutcome::kFailure,
                          .type = "baseline",
-                         .message = complaint});
+                         .message = diagnostic});
   }
   return out;
 }
@@ -252,7 +252,7 @@ JunitSuite stress_suite(const run::StressResult& stress, const scenario::Catalog
     JunitCase& test = add_test("clients at once");
     if (stress.requests == 0) {
       test.outcome = JunitOutcome::kSkipped;
-      test.message = stress.trouble;
+      test.message = stress.error;
     } else {
       test.outputs.emplace_back("what they have shown", stress_text(stress));
     }
@@ -289,7 +289,7 @@ std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& 
       suites.back().cases.push_back(test_of(*each, explained[each], catalogue, context));
     }
   }
-  if (!result.baseline_complaints.empty()) suites.push_back(complaints(result, context));
+  if (!result.baseline_errors.empty()) suites.push_back(diagnostics(result, context));
   if (result.stress) suites.push_back(stress_suite(*result.stress, catalogue, context));
   return text::junit(suites);
 }

@@ -86,7 +86,7 @@ TEST(Junit, FailsAnUnexpectedPassOfAnyLevel) {
   EXPECT_THAT(failure.text().as_string(), HasSubstr("baseline: SCAN absent, ACME-40\n"));
 }
 
-TEST(Junit, HasATestForEachComplaintAboutTheBaseline) {
+TEST(Junit, HasATestForEachErrorOfTheBaseline) {
   const Junit report(with_baseline());
   const pugi::xml_node suite =
       report.root().find_child_by_attribute("testsuite", "name", "baseline");

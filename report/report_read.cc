@@ -14,8 +14,8 @@
 #include "base/json_reader.h"
 #include "base/text/printable.h"
 #include "report/case_json.h"
-#include "report/kept_run.h"
 #include "report/report_json.h"
+#include "report/saved_run.h"
 #include "report/stress_section.h"
 
 namespace fencepost::report {
@@ -50,7 +50,7 @@ void read_forms(const JsonMembers& entry, run::CaseResult& out) {
                     if (divergence && dialect) {
                       out.forms.emplace_back(*divergence, *dialect);
                     } else {
-                      entry.complain("forms_observed",
+                      entry.diagnose("forms_observed",
                                      fmt::format("{}: there is no form {} of {}", where,
                                                  shown_json(json(word)), shown_json(json(place))));
                     }
@@ -81,7 +81,7 @@ run::CaseResult read_case(const JsonMembers& entry, const scenario::Case& test_c
   read_forms(entry, out);
   entry.each_list("open_points_observed",
                   [&](const std::string& id, const std::string& outcome, const std::string&) {
-                    out.open_points.emplace_back(id, outcome);
+                    out.unspecified_points.emplace_back(id, outcome);
                   });
   out.round_trips = entry.durations("round_trips_ms");
   return out;
@@ -124,10 +124,10 @@ Transcripts read_transcripts(const JsonMembers& root) {
 scenario::Basis read_basis(const JsonMembers& judged_by) {
   const auto dialect = codec::dialect_named(judged_by.text("dialect"));
   if (!dialect) judged_by.wrong("dialect", "documented or deployed");
-  const auto wording = scenario::wording_named(judged_by.text("wording"));
-  if (!wording || wording == scenario::Wording::kAuto) judged_by.wrong("wording", "preview or ga");
+  const auto edition = scenario::edition_named(judged_by.text("wording"));
+  if (!edition || edition == scenario::Edition::kAuto) judged_by.wrong("wording", "preview or ga");
   return {.dialect = dialect.value_or(codec::DialectId::kDeployed),
-          .wording = wording.value_or(scenario::Wording::kGa)};
+          .edition = edition.value_or(scenario::Edition::kGa)};
 }
 
 }  // namespace
@@ -172,9 +172,9 @@ ReportContext context_of(const JsonMembers& root) {
   const auto profile = codec::profile_named(root.text("profile"));
   if (!profile) root.wrong("profile", "auto, documented or deployed");
   out.profile = profile.value_or(codec::Profile::kAuto);
-  const auto wording = scenario::wording_named(root.text("wording"));
-  if (!wording) root.wrong("wording", "auto, preview or ga");
-  out.wording = wording.value_or(scenario::Wording::kAuto);
+  const auto edition = scenario::edition_named(root.text("wording"));
+  if (!edition) root.wrong("wording", "auto, preview or ga");
+  out.edition = edition.value_or(scenario::Edition::kAuto);
   out.seed = root.integer<std::uint64_t>("seed");
   out.strict = root.flag("strict");
   out.transcripts = read_transcripts(root);
@@ -255,11 +255,11 @@ class ReportReader {
     if (auto kind = check_kind(*document); !kind) return fail(std::move(kind.error()));
     Report report;
     report.file = file_.name;
-    const JsonMembers root(*document, "", complaint_);
+    const JsonMembers root(*document, "", diagnostic_);
     report.context = context_of(root);
     read_result(root, report);
-    if (!complaint_.any()) check(*document, report);
-    if (complaint_.any()) return fail(file_.name + ": " + complaint_.text());
+    if (!diagnostic_.any()) check(*document, report);
+    if (diagnostic_.any()) return fail(file_.name + ": " + diagnostic_.text());
     return report;
   }
 
@@ -324,16 +324,16 @@ class ReportReader {
     result.lost_message = root.text_if_there("lost_message");
     result.interrupted = root.flag_if_there("interrupted");
     if (root.has("baseline_complaints")) {
-      result.baseline_complaints = root.texts("baseline_complaints");
+      result.baseline_errors = root.texts("baseline_complaints");
     }
     if (root.has("parts")) {
       root.each("parts", [&](const json& value, const std::string& where) {
-        report.context.parts.push_back(read_part(JsonMembers(value, where, complaint_)));
+        report.context.parts.push_back(read_part(JsonMembers(value, where, diagnostic_)));
       });
     }
     if (root.has("stress")) result.stress = read_stress(root.object("stress"));
     root.each("cases", [&](const json& value, const std::string& where) {
-      add_case(JsonMembers(value, where, complaint_), report);
+      add_case(JsonMembers(value, where, diagnostic_), report);
     });
     run::summarize(result, library_.catalogue, report.context.strict);
   }
@@ -344,19 +344,19 @@ class ReportReader {
         std::find_if(library_.cases.begin(), library_.cases.end(),
                      [&](const scenario::Case& known) { return known.id == id; });
     if (test_case == library_.cases.end()) {
-      entry.complain("id", "there is no case " + shown_json(json(id)) +
+      entry.diagnose("id", "there is no case " + shown_json(json(id)) +
                                " here; if the run was of cases of your own, name them with "
                                "--scenarios");
       return;
     }
     if (!ids_.insert(id).second) {
-      entry.complain("id", "the case " + id + " stands twice in this report");
+      entry.diagnose("id", "the case " + id + " stands twice in this report");
       return;
     }
     run::CaseResult result = read_case(entry, *test_case);
     if (entry.has("transcript")) {  // check() complains where it must be there, or must not
       entry.each("transcript", [&](const json& value, const std::string& where) {
-        result.transcript.push_back(entry_of(JsonMembers(value, where, complaint_)));
+        result.transcript.push_back(entry_of(JsonMembers(value, where, diagnostic_)));
       });
     }
     note_command(entry, report.context, result);
@@ -370,7 +370,7 @@ class ReportReader {
     std::string command = entry.text("reproduce");
     const bool is_expected = result.verdict == run::Verdict::kExpectedFailure;
     if (is_expected && command.find(" --baseline ") == std::string::npos) {
-      entry.complain("verdict", "a failure is expected by a baseline, and its run had none");
+      entry.diagnose("verdict", "a failure is expected by a baseline, and its run had none");
     }
     const std::string end = reproduce_selection(context, result);
     if (!command.ends_with(end)) return;  // check() complains
@@ -387,31 +387,31 @@ class ReportReader {
     json made = json::parse(to_json(report.result, library_.catalogue, report.context));
     if (!document.contains("transcripts")) made.erase("transcripts");
     for (std::size_t i = 0; i < made["cases"].size(); ++i) {
-      made["cases"][i]["file"] = JsonMembers(document["cases"][i], "", complaint_).text("file");
+      made["cases"][i]["file"] = JsonMembers(document["cases"][i], "", diagnostic_).text("file");
     }
     // These follow from the cases: what is wrong with a case is better said of the case. Reports of
     // former versions do not have them.
     json seen = document;
     json inferred;
-    json told;
+    json merged;
     for (const char* member : {"differences", "requirements"}) {
       inferred[member] = std::exchange(made[member], json::array());
-      told[member] = seen.contains(member) ? seen[member] : inferred[member];
+      merged[member] = seen.contains(member) ? seen[member] : inferred[member];
       seen[member] = json::array();
     }
     auto difference = first_difference(made, seen, "");
-    if (!difference) difference = first_difference(inferred, told, "");
+    if (!difference) difference = first_difference(inferred, merged, "");
     if (!difference) return;
     const std::size_t colon = difference->find(": ");
-    complaint_.add(difference->substr(0, colon),
-                   difference->substr(colon + 2) +
-                       ": the report was changed after it was written, or its run had other cases "
-                       "than these (name them with --scenarios)");
+    diagnostic_.add(difference->substr(0, colon),
+                    difference->substr(colon + 2) +
+                        ": the report was changed after it was written, or its run had other cases "
+                        "than these (name them with --scenarios)");
   }
 
   const scenario::SourceFile& file_;
   const scenario::Library& library_;
-  JsonComplaint complaint_;
+  JsonDiagnostic diagnostic_;
   std::set<std::string> ids_;
 };
 
@@ -425,8 +425,8 @@ Result<Report, std::string> read_report(const scenario::SourceFile& file,
 Result<Report, std::string> read_report(const std::string& path, const scenario::Library& library) {
   const auto file = scenario::read_file(path);
   if (!file) return fail(file.error());
-  if (!is_kept_run(*file)) return read_report(*file, library);
-  const auto kept = read_kept_run(*file);
+  if (!is_saved_run(*file)) return read_report(*file, library);
+  const auto kept = read_saved_run(*file);
   return kept ? report_of(*kept, library) : Result<Report, std::string>(fail(kept.error()));
 }
 

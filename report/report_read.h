@@ -34,7 +34,7 @@ struct Report {
 [[nodiscard]] Result<Report, std::string> read_report(const scenario::SourceFile& file,
                                                       const scenario::Library& library);
 
-// The same for a file on disk, which may also be what a killed run has left: kept_run.h.
+// The same for a file on disk, which may also be what a killed run has left: saved_run.h.
 [[nodiscard]] Result<Report, std::string> read_report(const std::string& path,
                                                       const scenario::Library& library);
 

@@ -168,7 +168,7 @@ TEST(ReportRead, KnowsEveryVerdict) {
   EXPECT_EQ(verdicts(report.result), verdicts(sample.result));
   EXPECT_EQ(report.result.summary.warnings, 1U);
   EXPECT_EQ(report.result.round_trips, sample.result.round_trips);
-  EXPECT_EQ(report.result.open_points, sample.result.open_points);
+  EXPECT_EQ(report.result.unspecified_points, sample.result.unspecified_points);
   EXPECT_EQ(report.result.forms, sample.result.forms);
   const run::CaseResult& bad = report.result.cases[2];
   EXPECT_EQ(bad.test_case, &sample.library.cases[2]);
@@ -261,7 +261,7 @@ TEST(ReportRead, KeepsWhatABaselineSays) {
   sample.result.cases[2].verdict = run::Verdict::kExpectedFailure;
   sample.result.cases[2].baseline = "JIRA-7";
   sample.context.command += " --baseline b.yaml";
-  sample.result.baseline_complaints = {"b.yaml:1: no such case"};
+  sample.result.baseline_errors = {"b.yaml:1: no such case"};
   run::summarize(sample.result, sample.library.catalogue, false);
   const Report report = expect_the_same(sample);
   EXPECT_EQ(report.result.summary.expected_failures, 1U);
@@ -270,7 +270,7 @@ TEST(ReportRead, KeepsWhatABaselineSays) {
   EXPECT_NE(signature(report.result.cases[2].failure), "");
   EXPECT_EQ(signature(report.result.cases[2].failure), signature(sample.result.cases[2].failure));
   EXPECT_EQ(report.result.cases[2].failure.cause, sample.result.cases[2].failure.cause);
-  EXPECT_EQ(report.result.baseline_complaints, sample.result.baseline_complaints);
+  EXPECT_EQ(report.result.baseline_errors, sample.result.baseline_errors);
 }
 
 TEST(ReportRead, KeepsWhatTheRunWas) {
@@ -315,7 +315,7 @@ TEST(ReportRead, KeepsWhatAMergedReportWasMadeOf) {
 }
 
 // The one case that is blamed for mixed forms is neither forgotten nor joined by a second one.
-TEST(ReportRead, KeepsTheOneWitnessOfMixedForms) {
+TEST(ReportRead, KeepsTheFirstCaseOfMixedForms) {
   Sample sample = run_on_store(reference_store());
   auto& cases = sample.result.cases;
   cases[0].forms = {{codec::Divergence::kSetNotApplied, DialectId::kDocumented}};

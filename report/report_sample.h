@@ -70,10 +70,10 @@ struct Sample {
       entry.baseline = sample.baseline;
       entry.unexpected_pass = sample.unexpected_pass;
       entry.duration = 1500us;
-      const bool blames = sample.verdict == run::Verdict::kFailed ||
-                          sample.verdict == run::Verdict::kInconclusive ||
-                          sample.verdict == run::Verdict::kExpectedFailure;
-      if (blames && !sample.unexpected_pass) {
+      const bool attributed = sample.verdict == run::Verdict::kFailed ||
+                              sample.verdict == run::Verdict::kInconclusive ||
+                              sample.verdict == run::Verdict::kExpectedFailure;
+      if (attributed && !sample.unexpected_pass) {
         entry.failure = test::failure(cases.back().requirements.front(), sample.message,
                                       "$-1\\r\\n", sample.actual);
         entry.failure.step = 1;
@@ -114,7 +114,7 @@ inline Sample every_verdict() {
       .passed = 1, .failed = 1, .warnings = 1, .skipped = 1, .inconclusive = 1, .not_run = 2};
   run.result.endpoint_lost = true;
   run.result.forms[codec::Divergence::kSetNotApplied] = {codec::DialectId::kDeployed};
-  run.result.open_points["R-MAY-1"] = {"a", "b"};
+  run.result.unspecified_points["R-MAY-1"] = {"a", "b"};
   run.result.round_trips = {1ms, 2ms, 3ms};
   return run;
 }
@@ -133,7 +133,7 @@ inline Sample with_baseline() {
                .baseline = "SCAN absent, ACME-40",
                .unexpected_pass = true},
               {.id = "good", .area = "get"}});
-  run.result.baseline_complaints = {"known.yaml:4: the entry gone.* matches no case"};
+  run.result.baseline_errors = {"known.yaml:4: the entry gone.* matches no case"};
   run::summarize(run.result, test::catalogue(), false);
   return run;
 }
@@ -167,7 +167,7 @@ inline Sample any_bytes() {
     entry.transcript.push_back(
         {.time = 1ms, .client = "a", .direction = run::Direction::kEvent, .summary = bytes});
   }
-  run.result.baseline_complaints = {bytes};
+  run.result.baseline_errors = {bytes};
   run::summarize(run.result, test::catalogue(), false);
   return run;
 }

@@ -409,8 +409,8 @@ ordered_json invocation_of(const run::SuiteResult& result, const ReportContext& 
   }
   out["toolExecutionNotifications"] = std::move(about_run);
   ordered_json about_settings = ordered_json::array();
-  for (const std::string& complaint : result.baseline_complaints) {
-    about_settings.push_back(notification(kBaseline, "error", complaint));
+  for (const std::string& diagnostic : result.baseline_errors) {
+    about_settings.push_back(notification(kBaseline, "error", diagnostic));
   }
   out["toolConfigurationNotifications"] = std::move(about_settings);
   return out;
@@ -458,7 +458,7 @@ std::string to_sarif(const run::SuiteResult& result, const scenario::Catalogue& 
   const run::Summary& summary = result.summary;
   run["properties"] = {{"endpoint", text::printable(context.endpoint)},
                        {"profile", name(context.profile)},
-                       {"wording", name(context.wording)},
+                       {"wording", name(context.edition)},
                        {"judgedBy", basis_text(result, catalogue, context)},
                        {"dialectObserved", observed_dialect(result)},
                        {"seed", std::to_string(context.seed)},

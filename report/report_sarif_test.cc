@@ -209,10 +209,10 @@ TEST(Sarif, SaysHowTheRunWas) {
   EXPECT_EQ(invocation.at("exitCodeDescription"), "failed");
   EXPECT_EQ(invocation.at("executionSuccessful"), true);
   EXPECT_THAT(invocation.at("toolExecutionNotifications"), IsEmpty());
-  const json& complaint = invocation.at("toolConfigurationNotifications").at(0);
-  EXPECT_EQ(complaint.at("message").at("text"), "known.yaml:4: the entry gone.* matches no case");
-  EXPECT_EQ(complaint.at("level"), "error");
-  EXPECT_EQ(complaint.at("descriptor"), json::parse(R"({"id": "baseline-entry", "index": 2})"));
+  const json& diagnostic = invocation.at("toolConfigurationNotifications").at(0);
+  EXPECT_EQ(diagnostic.at("message").at("text"), "known.yaml:4: the entry gone.* matches no case");
+  EXPECT_EQ(diagnostic.at("level"), "error");
+  EXPECT_EQ(diagnostic.at("descriptor"), json::parse(R"({"id": "baseline-entry", "index": 2})"));
   EXPECT_EQ(run.at("tool").at("driver").at("notifications").at(2).at("id"), "baseline-entry");
   EXPECT_EQ(run.at("automationDetails").at("id"), "fencepost/auto/");
   EXPECT_EQ(run.at("properties").at("expectedFailures"), 1);

@@ -379,7 +379,7 @@ TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
               {.id = "mended", .verdict = run::Verdict::kFailed}});
   run.result.cases[0].baseline = "not yet, T-1";
   run.result.cases[1].unexpected_pass = true;
-  run.result.baseline_complaints = {"known.yaml:5: mended passes"};
+  run.result.baseline_errors = {"known.yaml:5: mended passes"};
   const json out = report(run);
   EXPECT_EQ(out["cases"][0]["verdict"], "expected-failure");
   EXPECT_EQ(out["cases"][0]["baseline"], "not yet, T-1");

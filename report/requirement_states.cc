@@ -53,7 +53,7 @@ struct CitingCases {
   std::size_t failed = 0;  // warnings and expected failures too
   std::size_t skipped = 0;
   std::size_t unfinished = 0;
-  std::size_t blamed_undecided = 0;
+  std::size_t undecided_of = 0;
 };
 
 void add(CitingCases& cases, const run::CaseResult& entry) {
@@ -99,7 +99,7 @@ std::optional<RequirementState> state_of(const Difference& found) {
 
 // What clients that asked at once have shown, whatever the cases say.
 void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
-                std::map<std::string, RequirementFinding>& charged) {
+                std::map<std::string, RequirementFinding>& attributed) {
   if (!result.stress) return;
   for (const run::StressFinding& found : result.stress->findings) {
     const scenario::Requirement* rule = catalogue.find(found.requirement);
@@ -108,7 +108,7 @@ void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catal
                                    : found.fails ? RequirementState::kBroken
                                                  : RequirementState::kWarning;
     const RequirementFinding finding{found.requirement, state, "clients that asked at once"};
-    const auto [known, added] = charged.emplace(found.requirement, finding);
+    const auto [known, added] = attributed.emplace(found.requirement, finding);
     if (added) continue;
     known->second.note += "; " + finding.note;
     known->second.state = std::min(known->second.state, state);
@@ -119,9 +119,8 @@ void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catal
 RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases& cases) {
   using enum RequirementState;
   const std::string all = cases_text(cases.all);
-  if (cases.blamed_undecided > 0) {
-    return {rule.id, kInconclusive,
-            fmt::format("undecided by {} of {}", cases.blamed_undecided, all)};
+  if (cases.undecided_of > 0) {
+    return {rule.id, kInconclusive, fmt::format("undecided by {} of {}", cases.undecided_of, all)};
   }
   if (rule.open) return {rule.id, kOpen};
   if (cases.unfinished > 0) {
@@ -153,23 +152,23 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
     for (const std::string& id : entry.test_case->requirements) add(citing[id], entry);
     // A case may blame a rule that it is not about by itself.
     if (entry.verdict == run::Verdict::kInconclusive && !entry.failure.requirement.empty()) {
-      ++citing[entry.failure.requirement].blamed_undecided;
+      ++citing[entry.failure.requirement].undecided_of;
     }
   }
-  std::map<std::string, RequirementFinding> charged;
+  std::map<std::string, RequirementFinding> attributed;
   for (const Difference& found : all) {
     const auto state = state_of(found);
     if (!state) continue;
     RequirementFinding finding{found.rule_id, *state,
                                fmt::format("{}: {}", found.name, cases_text(found.cases.size()))};
-    const auto [known, added] = charged.emplace(found.rule_id, finding);
+    const auto [known, added] = attributed.emplace(found.rule_id, finding);
     if (!added) known->second.note += fmt::format("; {}", finding.note);
     if (finding.state < known->second.state) known->second.state = finding.state;
   }
-  add_stress(result, catalogue, charged);
+  add_stress(result, catalogue, attributed);
   std::vector<RequirementFinding> out;
   for (const scenario::Requirement& rule : catalogue.all()) {
-    if (const auto broken = charged.find(rule.id); broken != charged.end()) {
+    if (const auto broken = attributed.find(rule.id); broken != attributed.end()) {
       out.push_back(broken->second);
     } else if (const auto cited = citing.find(rule.id); cited != citing.end()) {
       out.push_back(unbroken(rule, cited->second));

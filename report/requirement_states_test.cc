@@ -37,7 +37,7 @@ SampleCase failing(const std::string& id, const std::string& requirement) {
           .actual = "+OK\\r\\n"};
 }
 
-Sample charged_to(const std::string& rule, const std::vector<SampleCase>& all) {
+Sample attributed_to(const std::string& rule, const std::vector<SampleCase>& all) {
   Sample run(all);
   for (run::CaseResult& entry : run.result.cases) {
     if (entry.verdict == run::Verdict::kFailed) entry.failure.requirement = rule;
@@ -45,8 +45,9 @@ Sample charged_to(const std::string& rule, const std::vector<SampleCase>& all) {
   return run;
 }
 
-TEST(RequirementStates, OnlyWhatADifferenceIsChargedToIsBroken) {
-  const Sample run = charged_to("R-MUST-1", {failing("a", "R-MUST-1"), failing("b", "R-SHOULD-1")});
+TEST(RequirementStates, OnlyTheRuleOfARootCauseIsBroken) {
+  const Sample run =
+      attributed_to("R-MUST-1", {failing("a", "R-MUST-1"), failing("b", "R-SHOULD-1")});
   EXPECT_THAT(as_text(run),
               ElementsAre("R-MUST-1: broken (D1: 2 cases)",
                           "R-SHOULD-1: not-shown (0 of 1 case; 1 failed because of something "
@@ -55,9 +56,9 @@ TEST(RequirementStates, OnlyWhatADifferenceIsChargedToIsBroken) {
 }
 
 TEST(RequirementStates, WhatOtherCasesShowIsPassed) {
-  const Sample run = charged_to("R-MUST-1", {failing("a", "R-MUST-1"),
-                                             failing("b", "R-SHOULD-1"),
-                                             {.id = "c", .requirements = "R-SHOULD-1"}});
+  const Sample run = attributed_to("R-MUST-1", {failing("a", "R-MUST-1"),
+                                                failing("b", "R-SHOULD-1"),
+                                                {.id = "c", .requirements = "R-SHOULD-1"}});
   EXPECT_THAT(as_text(run),
               ElementsAre("R-MUST-1: broken (D1: 2 cases)",
                           "R-SHOULD-1: passed (1 of 2 cases; 1 failed because of something "
@@ -65,7 +66,7 @@ TEST(RequirementStates, WhatOtherCasesShowIsPassed) {
   EXPECT_EQ(requirements_text(states(run)), "requirements: 1 passed, 1 broken");
 }
 
-TEST(RequirementStates, AnOpenPointIsNeverBroken) {
+TEST(RequirementStates, AnUnspecifiedPointIsNeverBroken) {
   EXPECT_THAT(as_text(Sample({failing("a", "R-MAY-1")})),
               ElementsAre("R-MAY-1: outside (D1: 1 case)"));
 }

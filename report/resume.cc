@@ -114,7 +114,7 @@ std::string obstacle(const std::string& file, const Invocation& given, const Hea
                              {"--driver", given.call.driver, was.driver},
                              {"--baseline", given.call.baseline, was.baseline},
                              {"--profile", given.profile, std::string(name(context.profile))},
-                             {"--wording", given.wording, std::string(name(context.wording))},
+                             {"--wording", given.edition, std::string(name(context.edition))},
                              {"--seed", seed, std::to_string(context.seed)},
                              flag("--strict", given.strict, context.strict),
                              flag("--shuffle", given.call.shuffled, was.shuffled)}),
@@ -137,7 +137,7 @@ Result<Invocation, std::string> completed(const std::string& file, const Invocat
   const ReportContext& context = head.context;
   Invocation out{.call = head.call,
                  .profile = std::string(name(context.profile)),
-                 .wording = std::string(name(context.wording)),
+                 .edition = std::string(name(context.edition)),
                  .seed = context.seed,
                  .strict = context.strict,
                  .selection = context.selection,
@@ -150,19 +150,20 @@ Result<Invocation, std::string> completed(const std::string& file, const Invocat
 Result<Resumed, std::string> resume(const std::string& path, const Invocation& given) {
   auto file = scenario::read_file(path);
   if (!file) return fail(std::move(file.error()));
-  auto kept = read_kept_run(*file);
+  auto kept = read_saved_run(*file);
   if (!kept) return fail(std::move(kept.error()));
   auto invocation = completed(path, given, kept->head.run);
   if (!invocation) return fail(std::move(invocation.error()));
   return Resumed{std::move(*kept), std::move(*invocation)};
 }
 
-Result<std::vector<run::Kept>, std::string> finished_cases(const Resumed& resumed,
-                                                           const scenario::Library& library) {
+Result<std::vector<run::FinishedCase>, std::string> finished_cases(
+    const Resumed& resumed, const scenario::Library& library) {
   auto out = read_cases(resumed.kept, library);
   if (out) {
-    std::erase_if(*out,
-                  [](const run::Kept& kept) { return kept.result.verdict == run::Verdict::kLost; });
+    std::erase_if(*out, [](const run::FinishedCase& kept) {
+      return kept.result.verdict == run::Verdict::kLost;
+    });
   }
   return out;
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/result.h"
-#include "report/kept_run.h"
 #include "report/report.h"
+#include "report/saved_run.h"
 #include "suite/run/selection.h"
 #include "suite/run/suite.h"
 #include "suite/scenario/library.h"
@@ -24,7 +24,7 @@ namespace fencepost::report {
 struct Invocation {
   Call call{};  // its URL is without password
   std::string profile{};
-  std::string wording{};
+  std::string edition{};
   std::optional<std::uint64_t> seed{};
   bool strict = false;
   run::Selection selection{};
@@ -40,7 +40,7 @@ struct Invocation {
 
 // What a killed run has left, and how it goes on.
 struct Resumed {
-  KeptRun kept;
+  SavedRun kept;
   Invocation invocation;
 };
 
@@ -51,7 +51,7 @@ struct Resumed {
 // The results that need not be found again. Not those of cases that lost the endpoint: they say
 // nothing of the one that is there now. Errors are those of read_cases(). `library` must outlive
 // the results.
-[[nodiscard]] Result<std::vector<run::Kept>, std::string> finished_cases(
+[[nodiscard]] Result<std::vector<run::FinishedCase>, std::string> finished_cases(
     const Resumed& resumed, const scenario::Library& library);
 
 }  // namespace fencepost::report

@@ -37,7 +37,7 @@ Head full_head() {
 Invocation full_invocation() {
   return {.call = full_head().call,
           .profile = "documented",
-          .wording = "auto",
+          .edition = "auto",
           .seed = 7,
           .strict = true,
           .selection = {.run = {"a.*"}, .skip = {"b"}},
@@ -45,7 +45,7 @@ Invocation full_invocation() {
 }
 
 // What is wrong; empty when the run may go on.
-std::string complaint(const Invocation& given, const Head& head) {
+std::string diagnostic(const Invocation& given, const Head& head) {
   const auto out = completed("f", given, head);
   return out ? "" : out.error();
 }
@@ -61,7 +61,7 @@ void expect_all_of_the_run(const Result<Invocation, std::string>& out) {
   EXPECT_EQ(out->call.timeout_scale, 2.5);
   EXPECT_EQ(out->call.files.of("json"), "r.json");
   EXPECT_EQ(out->profile, "documented");
-  EXPECT_EQ(out->wording, "auto");
+  EXPECT_EQ(out->edition, "auto");
   EXPECT_EQ(out->seed, 7U);
   EXPECT_TRUE(out->strict);
   EXPECT_THAT(out->selection.run, ElementsAre("a.*"));
@@ -95,11 +95,11 @@ TEST(Completed, NoPathAndNoHostIsTakenFromTheFile) {
            Case{{.files = {{"junit", "/etc/passwd"}}}, "with --junit /etc/passwd: give that again"},
            Case{{.files = {{"sarif", "s"}}}, "with --sarif s: give that again"},
        }) {
-    EXPECT_THAT(complaint({}, {.context = sample_context(), .call = each.was}),
+    EXPECT_THAT(diagnostic({}, {.context = sample_context(), .call = each.was}),
                 HasSubstr(each.said));
   }
   for (const char* own : {"", "inproc:", "embedded", "embedded?quota=3"}) {
-    EXPECT_EQ(complaint({}, {.context = sample_context(), .call = {.url = own}}), "") << own;
+    EXPECT_EQ(diagnostic({}, {.context = sample_context(), .call = {.url = own}}), "") << own;
   }
 }
 
@@ -159,7 +159,7 @@ TEST(Completed, NamesTheOptionThatContradicts) {
            Case{{.call = {.baseline = "x"}}, full, "with --baseline b.yaml: --baseline x con"},
            Case{{.call = {.shuffled = true}}, plain, "f is of a run with no --shuffle: --shuffle"},
            Case{{.profile = "auto"}, full, "with --profile documented: --profile auto contradicts"},
-           Case{{.wording = "ga"}, full, "with --wording auto: --wording ga contradicts it"},
+           Case{{.edition = "ga"}, full, "with --wording auto: --wording ga contradicts it"},
            Case{{.seed = 4}, full, "with --seed 7: --seed 4 contradicts it; leave --seed out"},
            Case{{.strict = true}, plain, "f is of a run with no --strict"},
            Case{{.selection = {.run = {"x"}}}, full, "f is of a run with another selection of cas"},
@@ -169,12 +169,12 @@ TEST(Completed, NamesTheOptionThatContradicts) {
            Case{{.shard = "3/5"}, full, "with --shard 2/5: --shard 3/5 contradicts it"},
            Case{{.shard = "2/5"}, plain, "with no --shard: --shard 2/5 contradicts it"},
        }) {
-    EXPECT_THAT(complaint(each.given, each.head), HasSubstr(each.said));
+    EXPECT_THAT(diagnostic(each.given, each.head), HasSubstr(each.said));
   }
 }
 
 TEST(Completed, SaysTheFirstContradiction) {
-  EXPECT_THAT(complaint({.profile = "auto", .seed = 4, .shard = "3/5"}, full_head()),
+  EXPECT_THAT(diagnostic({.profile = "auto", .seed = 4, .shard = "3/5"}, full_head()),
               HasSubstr("--profile auto contradicts"));
 }
 

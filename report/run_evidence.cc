@@ -56,7 +56,7 @@ void RunEvidence::begin(const EvidenceHead& head, const scenario::Library& libra
   (void)flush();  // without it nothing that follows can be read
 }
 
-void RunEvidence::go_on(const KeptRun& earlier, const std::vector<run::Kept>& finished,
+void RunEvidence::go_on(const SavedRun& earlier, const std::vector<run::FinishedCase>& finished,
                         const EvidenceHead& head, const scenario::Library& library) {
   if (!has_packets_ && !earlier.head.has_packets) {
     take(endpoint::Recorder::go_on(earlier.file), "");
@@ -64,7 +64,7 @@ void RunEvidence::go_on(const KeptRun& earlier, const std::vector<run::Kept>& fi
   }
   begin(head, library);
   if (!recorder_) return;
-  for (const run::Kept& each : finished) add_case(each.result, each.undecided);
+  for (const run::FinishedCase& each : finished) add_case(each.result, each.undecided);
   const bool is_other = earlier.file != recorder_->path();
   if (flush() && is_other && !earlier.head.has_packets) superseded_ = earlier.file;
 }
@@ -74,7 +74,7 @@ void RunEvidence::take(Result<std::unique_ptr<endpoint::Recorder>, std::string> 
   if (recorder) {
     recorder_ = std::move(*recorder);
   } else {
-    complain_(recorder.error() + consequence);
+    diagnose_(recorder.error() + consequence);
   }
 }
 
@@ -85,7 +85,7 @@ bool RunEvidence::make_room(const std::string& place, const std::string& resumed
   const bool is_free = has_packets_ ? !is_regular_file(status) : !exists(status);
   if (is_free) return true;
   const auto there = endpoint::Recorder::go_on(place);
-  if (!there && !has_packets_) complain_(there.error() + kLostWhenKilled);
+  if (!there && !has_packets_) diagnose_(there.error() + kLostWhenKilled);
   if (!there) return has_packets_;
   const auto left = endpoint::Recorded::read((*there)->content());
   const bool is_wanted =
@@ -96,7 +96,7 @@ bool RunEvidence::make_room(const std::string& place, const std::string& resumed
     aside = fmt::format("{}.old{}", place, i);
   }
   std::filesystem::rename(place, aside, failed);
-  complain_(
+  diagnose_(
       fmt::format("an earlier run was killed when {} of its cases had finished; to go on with it, "
                   "call it as it was called, with --resume {}",
                   left->cases().size(), text::shell_word(failed ? place : aside)));
@@ -127,7 +127,7 @@ void RunEvidence::add(evidence::Kind kind, std::string text) {
 
 bool RunEvidence::flush() {
   const auto written = recorder_->flush();
-  if (!written && !std::exchange(complained_, true)) complain_(written.error() + kLostWhenKilled);
+  if (!written && !std::exchange(diagnosed_, true)) diagnose_(written.error() + kLostWhenKilled);
   return written.has_value();
 }
 
@@ -147,13 +147,13 @@ bool RunEvidence::end(const std::string& json, bool written, const std::string& 
   if (!recorder_->is_whole()) {
     place = spare;
     if (const auto saved = write_file(place, recorder_->content()); !saved) {
-      complain_(saved.error());
+      diagnose_(saved.error());
       return false;
     }
   } else if (written) {
     return flushed;
   }
-  complain_(
+  diagnose_(
       fmt::format("what the run has found is in {0}; make the reports of it with: fencepost "
                   "merge {0} --json FILE",
                   text::shell_word(place)));

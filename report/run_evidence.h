@@ -19,9 +19,9 @@
 #include "endpoint/endpoint.h"
 #include "endpoint/recorder.h"
 #include "report/evidence_head.h"
-#include "report/kept_run.h"
 #include "report/report.h"
 #include "report/report_files.h"
+#include "report/saved_run.h"
 #include "suite/run/suite.h"
 
 namespace fencepost::report {
@@ -36,11 +36,11 @@ inline constexpr const char* kUnfinished = ".unfinished";
 class RunEvidence {
  public:
   // Gets what the user should know, a text without a line feed.
-  using Complain = std::function<void(const std::string&)>;
+  using Diagnose = std::function<void(const std::string&)>;
 
   // `context` is that of the run, without results; it must outlive this.
-  RunEvidence(const ReportContext& context, Complain complain)
-      : context_(context), complain_(std::move(complain)) {}
+  RunEvidence(const ReportContext& context, Diagnose diagnose)
+      : context_(context), diagnose_(std::move(diagnose)) {}
 
   // The file of --evidence: it has packets, and stays. Empty: nobody asked for it. What a killed
   // run has left there, or `resumed` where that is the same file, is renamed to end in ".old".
@@ -56,7 +56,7 @@ class RunEvidence {
   void begin(const EvidenceHead& head, const scenario::Library& library);
   // The same of a run that goes on: in the file that it has left, where neither of the two has
   // packets, else in a new one, which gets what had `finished`.
-  void go_on(const KeptRun& earlier, const std::vector<run::Kept>& finished,
+  void go_on(const SavedRun& earlier, const std::vector<run::FinishedCase>& finished,
              const EvidenceHead& head, const scenario::Library& library);
 
   // For run::SuiteOptions::keep. The result is out of the process when this returns: a kill does
@@ -80,12 +80,12 @@ class RunEvidence {
   bool flush();
 
   const ReportContext& context_;
-  Complain complain_;
+  Diagnose diagnose_;
   std::unique_ptr<endpoint::Recorder> recorder_;  // null: there is no file
   std::unique_ptr<endpoint::Endpoint> recording_;
   bool has_packets_ = false;
   std::string superseded_;  // a file that another has taken the place of; empty: none
-  bool complained_ = false;
+  bool diagnosed_ = false;
 };
 
 }  // namespace fencepost::report

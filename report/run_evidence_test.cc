@@ -73,7 +73,7 @@ class RunEvidenceTest : public testing::Test {
     for (std::size_t at = 0; at < cases; ++at) killed.keep(result(at), false);
   }
   [[nodiscard]] std::size_t cases_in(const std::string& file) const {
-    const auto kept = read_kept_run(*scenario::read_file(file));
+    const auto kept = read_saved_run(*scenario::read_file(file));
     return kept ? kept->cases.size() : 0;
   }
 
@@ -122,7 +122,7 @@ TEST_F(RunEvidenceTest, HasPacketsOfWhatDidNotPassOrDeviated) {
   run.begin(head(), library_);
   const auto added = [&](const run::CaseResult& kept) {
     run.keep(kept, false);
-    return read_kept_run(*scenario::read_file(place_))->cases.back();
+    return read_saved_run(*scenario::read_file(place_))->cases.back();
   };
   EXPECT_THAT(added(result(0)), Not(HasSubstr("a packet")));
   EXPECT_THAT(added(result(1, run::Verdict::kFailed)), HasSubstr("a packet"));
@@ -136,7 +136,7 @@ TEST_F(RunEvidenceTest, HasPacketsOfWhatDidNotPassOrDeviated) {
 TEST_F(RunEvidenceTest, GoesOnWithWhatAKilledRunHasLeft) {
   leave(1);
   RunEvidence run = evidence();
-  run.go_on(*read_kept_run(*scenario::read_file(place_)), {}, head(), library_);
+  run.go_on(*read_saved_run(*scenario::read_file(place_)), {}, head(), library_);
   run.keep(result(1), false);
   EXPECT_EQ(cases_in(place_), 2U);
   (void)run.end("{}", true, path("spare"));
@@ -284,8 +284,8 @@ class EvidenceWithPackets : public RunEvidenceTest {
     for (std::size_t at = 0; at < cases; ++at) run.keep(result(at), false);
     if (ends) EXPECT_TRUE(run.end("{}", true, path("spare")));
   }
-  [[nodiscard]] KeptRun kept(const std::string& file) const {
-    return *read_kept_run(*scenario::read_file(file));
+  [[nodiscard]] SavedRun kept(const std::string& file) const {
+    return *read_saved_run(*scenario::read_file(file));
   }
 
   std::string asked_;
@@ -329,7 +329,7 @@ TEST_F(EvidenceWithPackets, IsNotChangedByARunThatGoesOnWithIt) {
 TEST_F(EvidenceWithPackets, GoesOnInANewFileThatHasWhatHadFinished) {
   run_with_packets(1, true);
   RunEvidence run = evidence();
-  const KeptRun earlier = kept(asked_);
+  const SavedRun earlier = kept(asked_);
   ASSERT_TRUE(run.open(asked_, asked_));
   run.go_on(earlier, {{.result = result(0)}}, head(true), library_);
   run.keep(result(1), false);
@@ -352,7 +352,7 @@ TEST_F(EvidenceWithPackets, OfTheSameNameIsNotRemoved) {
   leave(1);
   asked_ = place_;
   RunEvidence run = evidence();
-  const KeptRun earlier = kept(place_);
+  const SavedRun earlier = kept(place_);
   ASSERT_TRUE(run.open(asked_, place_));
   run.go_on(earlier, {{.result = result(0)}}, head(true), library_);
   EXPECT_TRUE(run.end("{}", true, path("spare")));

@@ -25,10 +25,10 @@ std::string member_text(const json& object, const char* name) {
   if (!object.is_object()) return {};
   const auto found = object.find(name);
   if (found == object.end() || !found->is_string()) return {};
-  constexpr std::size_t kMostShown = 300;
+  constexpr std::size_t kMaxShown = 300;
   const auto& text = found->get_ref<const std::string&>();
   // It goes to a terminal, whoever wrote it.
-  return text::one_line(text.size() <= kMostShown ? text : text.substr(0, kMostShown) + "...");
+  return text::one_line(text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "...");
 }
 
 // 0 where there is none.
@@ -148,7 +148,7 @@ ColumnCase case_in(const json& entry) {
                  .expected = member_text(failure, "expected"),
                  .actual = member_text(failure, "actual"),
                  .forms = seen_in(entry, "forms_observed"),
-                 .open_points = seen_in(entry, "open_points_observed")};
+                 .unspecified_points = seen_in(entry, "open_points_observed")};
   out.passes = out.verdict == "passed" || member(entry, "unexpected_pass") == json(true);
   const json known_by = member(failure, "signature");
   if (known_by.is_string()) out.signature = known_by.get<std::string>();
@@ -242,7 +242,7 @@ std::string behaviour(const ColumnCase& result, bool judged_alike) {
 // What is expected, and so how a failure reads, depends on how the runs are judged.
 bool judged_alike(const std::vector<Column>& columns) {
   return std::all_of(columns.begin(), columns.end(), [&](const Column& column) {
-    return column.profile == columns.front().profile && column.wording == columns.front().wording;
+    return column.profile == columns.front().profile && column.edition == columns.front().edition;
   });
 }
 
@@ -314,7 +314,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
              .suite_commit = member_text(document, "suite_commit"),
              .started = member_text(document, "started"),
              .profile = member_text(document, "profile"),
-             .wording = member_text(document, "wording"),
+             .edition = member_text(document, "wording"),
              .dialect = member_text(document, "dialect_observed"),
              .stopped_because = member_text(document, "stopped_because"),
              .strict = member(document, "strict") == json(true),
@@ -359,7 +359,7 @@ bool SideBySide::differs() const {
   const auto any = [](const std::vector<ComparedRow>& rows) {
     return std::any_of(rows.begin(), rows.end(), [](const auto& row) { return row.differs; });
   };
-  return any(requirements) || any(cases) || any(forms) || any(open_points);
+  return any(requirements) || any(cases) || any(forms) || any(unspecified_points);
 }
 
 SideBySide side_by_side(std::vector<Column> columns, const scenario::Catalogue& catalogue) {
@@ -374,9 +374,9 @@ SideBySide side_by_side(std::vector<Column> columns, const scenario::Catalogue& 
   out.requirements = rows_of(
       columns, &Column::states, [](const std::string& state) { return state; }, catalogue);
   out.forms = rows_of(columns, &Column::forms, words_of, catalogue);
-  out.open_points = rows_of(columns, &Column::seen, words_of, catalogue);
+  out.unspecified_points = rows_of(columns, &Column::seen, words_of, catalogue);
   note_cases(columns, &ColumnCase::forms, out.forms);
-  note_cases(columns, &ColumnCase::open_points, out.open_points);
+  note_cases(columns, &ColumnCase::unspecified_points, out.unspecified_points);
   out.columns = std::move(columns);
   add_cases(catalogue, out);
   return out;

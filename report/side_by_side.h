@@ -46,7 +46,7 @@ struct ColumnCase {
   std::string expected{};
   std::string actual{};
   SeenWords forms{};
-  SeenWords open_points{};
+  SeenWords unspecified_points{};
 
   // Has the run shown whether the store passes?
   [[nodiscard]] bool is_decided() const;
@@ -61,7 +61,7 @@ struct Column {
   std::string suite_commit;
   std::string started;
   std::string profile;
-  std::string wording;
+  std::string edition;
   std::string dialect;
   std::string stopped_because;
   int exit_code = 0;
@@ -106,7 +106,7 @@ struct SideBySide {
   // Those that do not end alike, a must before a should, and those that some run did not decide.
   std::vector<ComparedRow> cases;
   std::vector<ComparedRow> forms;
-  std::vector<ComparedRow> open_points;
+  std::vector<ComparedRow> unspecified_points;
   std::size_t compared = 0;  // cases that all runs decided
   std::size_t skipped = 0;   // cases that all runs skipped
 

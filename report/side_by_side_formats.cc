@@ -20,7 +20,7 @@ using nlohmann::ordered_json;
 using enum text::Colour;
 
 constexpr std::size_t kRowColumns = 25;  // for the id of a requirement
-constexpr std::size_t kMostShownCases = 20;
+constexpr std::size_t kMaxShownCases = 20;
 constexpr std::size_t kCellColumns = 13;  // "outside 1839 " is the widest
 
 // "A", "B", ..., "Z", "27", ...
@@ -45,7 +45,7 @@ class SideBySideText {
     requirements();
     cases();
     seen("what the dialects write differently, and is not done alike", found_.forms);
-    seen("what the rules leave open, and is not done alike", found_.open_points);
+    seen("what the rules leave open, and is not done alike", found_.unspecified_points);
     not_compared();
     line("");
     line(paint_(found_.differs()                                  ? kRed
@@ -80,7 +80,7 @@ class SideBySideText {
           "     ",
           fmt::format("wording {}, {}seed {}, round trip (p50) {:.3f} ms, {:.3f} ms before the "
                       "run, clock offset {} ms",
-                      column.wording, column.strict ? "--strict, " : "", column.seed,
+                      column.edition, column.strict ? "--strict, " : "", column.seed,
                       column.round_trip_ms, column.unloaded_round_trip_ms, column.clock_offset_ms));
       if (!column.stopped_because.empty()) wrapped("     ", column.stopped_because);
     }
@@ -156,26 +156,26 @@ class SideBySideText {
     if (all == 0) return;
     line("");
     line(paint_(kBold, "cases that do not end alike"));
-    for (std::size_t i = 0; i < std::min(all, kMostShownCases); ++i) {
+    for (std::size_t i = 0; i < std::min(all, kMaxShownCases); ++i) {
       const ComparedRow& row = found_.cases[i];
       wrapped(fmt::format("  {}: ", row.id), row.text);
-      std::set<std::string> told;
-      for (std::size_t place = 0; place < row.cells.size(); ++place) outcome(row, place, told);
+      std::set<std::string> shown;
+      for (std::size_t place = 0; place < row.cells.size(); ++place) outcome(row, place, shown);
     }
-    if (all > kMostShownCases) {
+    if (all > kMaxShownCases) {
       wrapped("  ",
-              fmt::format("... and {} more, which --html and --json have", all - kMostShownCases));
+              fmt::format("... and {} more, which --html and --json have", all - kMaxShownCases));
     }
   }
 
-  void outcome(const ComparedRow& row, std::size_t place, std::set<std::string>& told) {
+  void outcome(const ComparedRow& row, std::size_t place, std::set<std::string>& shown) {
     const auto found = found_.columns[place].results.find(row.id);
     if (found == found_.columns[place].results.end()) return;
     const ColumnCase& result = found->second;
     const std::string reason =
         fmt::format("{}: {}, step {}", result.requirement, result.message, result.step);
     std::string all = result.verdict;
-    if (result.is_decided() && !result.passes && told.insert(reason + result.actual).second) {
+    if (result.is_decided() && !result.passes && shown.insert(reason + result.actual).second) {
       all += fmt::format(", {} at line {}; expected {}, got {}", reason, result.line,
                          result.expected, result.actual);
     }
@@ -198,10 +198,10 @@ class SideBySideText {
   }
 
   static std::string some_of(const std::vector<std::string>& cases) {
-    constexpr std::size_t kMostNamed = 5;
-    const bool all = cases.size() <= kMostNamed;
+    constexpr std::size_t kMaxNamed = 5;
+    const bool all = cases.size() <= kMaxNamed;
     const std::vector<std::string> named(cases.begin(),
-                                         all ? cases.end() : cases.begin() + kMostNamed);
+                                         all ? cases.end() : cases.begin() + kMaxNamed);
     return fmt::format("{}: {}{}", text::counted(cases.size(), "case"), fmt::join(named, ", "),
                        all ? "" : ", ...");
   }
@@ -239,7 +239,7 @@ ordered_json json_of(const Column& column, const scenario::Catalogue& catalogue)
       {"suite_commit", column.suite_commit},
       {"started", column.started},
       {"profile", column.profile},
-      {"wording", column.wording},
+      {"wording", column.edition},
       {"strict", column.strict},
       {"seed", column.seed},
       {"dialect_observed", column.dialect},
@@ -314,7 +314,7 @@ ordered_json compare_document(const SideBySide& found, const scenario::Catalogue
     return out;
   });
   out["forms"] = json_of_seen(columns, found.forms, &Column::forms);
-  out["open_points"] = json_of_seen(columns, found.open_points, &Column::seen);
+  out["open_points"] = json_of_seen(columns, found.unspecified_points, &Column::seen);
   return out;
 }
 
@@ -328,14 +328,14 @@ std::string what_differs(const SideBySide& found) {
   add(found.requirements, "requirement");
   add(found.cases, "case");
   add(found.forms, "dialect form");
-  add(found.open_points, "open point");
+  add(found.unspecified_points, "open point");
   if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
   const std::string last = parts.back();
   parts.pop_back();
   return fmt::format("{} and {}", fmt::join(parts, ", "), last);
 }
 
-page::Masthead masthead_of(const SideBySide& found) {
+page::PageHeader page_header_of(const SideBySide& found) {
   const auto runs = [&](std::string_view verdict) {
     return std::count_if(found.columns.begin(), found.columns.end(),
                          [&](const Column& column) { return verdict_of(column) == verdict; });
@@ -378,7 +378,7 @@ std::string side_by_side_json(const SideBySide& found, const scenario::Catalogue
 }
 
 std::string side_by_side_html(const SideBySide& found, const scenario::Catalogue& catalogue) {
-  const page::Masthead head = masthead_of(found);
+  const page::PageHeader head = page_header_of(found);
   return page::verdict_page(page::compare_page_files(), head,
                             {.product = "runs side by side",
                              .main = "tables",

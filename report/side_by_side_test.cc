@@ -40,7 +40,7 @@ struct EndedCase {
   std::string actual = "+OK\\r\\n";
   std::size_t step = 1;
   std::vector<judge::SeenForm> forms{};
-  std::vector<std::pair<std::string, std::string>> open_points{};
+  std::vector<std::pair<std::string, std::string>> unspecified_points{};
   bool unexpected_pass = false;
 };
 
@@ -52,7 +52,7 @@ class SideBySideTest : public testing::Test {
     for (const EndedCase& sample : all) {
       run::CaseResult entry{.test_case = find(sample.id), .verdict = sample.verdict};
       entry.forms = sample.forms;
-      entry.open_points = sample.open_points;
+      entry.unspecified_points = sample.unspecified_points;
       entry.unexpected_pass = sample.unexpected_pass;
       if (sample.verdict != Verdict::kPassed) {
         entry.failure =
@@ -62,7 +62,8 @@ class SideBySideTest : public testing::Test {
       }
       for (const auto& [divergence, dialect] : entry.forms)
         result.forms[divergence].insert(dialect);
-      for (const auto& [id, outcome] : entry.open_points) result.open_points[id].insert(outcome);
+      for (const auto& [id, outcome] : entry.unspecified_points)
+        result.unspecified_points[id].insert(outcome);
       result.cases.push_back(std::move(entry));
     }
     run::summarize(result, library_.catalogue, context.strict);
@@ -152,19 +153,19 @@ TEST_F(SideBySideTest, FindsOtherFormsAndOutcomesInTheSameCase) {
   const judge::SeenForm deployed{Divergence::kSetNotApplied, DialectId::kDeployed};
   const judge::SeenForm documented{Divergence::kSetNotApplied, DialectId::kDocumented};
   const judge::SeenForm operation{Divergence::kDeleteOperation, DialectId::kDeployed};
-  const SideBySide found =
-      compared({{.id = "a", .forms = {deployed, operation}, .open_points = {{"R-MAY-1", "x"}}},
-                {.id = "b", .forms = {deployed}, .open_points = {{"R-MAY-1", "x"}}},
-                {.id = "c", .open_points = {{"R-MAY-1", "x"}, {"R-MAY-1", "y"}}}},
-               {{.id = "a", .forms = {documented}, .open_points = {{"R-MAY-1", "y"}}},
-                {.id = "b", .forms = {documented}, .open_points = {{"R-MAY-1", "x"}}},
-                {.id = "c", .open_points = {{"R-MAY-1", "y"}, {"R-MAY-1", "x"}}}});
+  const SideBySide found = compared(
+      {{.id = "a", .forms = {deployed, operation}, .unspecified_points = {{"R-MAY-1", "x"}}},
+       {.id = "b", .forms = {deployed}, .unspecified_points = {{"R-MAY-1", "x"}}},
+       {.id = "c", .unspecified_points = {{"R-MAY-1", "x"}, {"R-MAY-1", "y"}}}},
+      {{.id = "a", .forms = {documented}, .unspecified_points = {{"R-MAY-1", "y"}}},
+       {.id = "b", .forms = {documented}, .unspecified_points = {{"R-MAY-1", "x"}}},
+       {.id = "c", .unspecified_points = {{"R-MAY-1", "y"}, {"R-MAY-1", "x"}}}});
   EXPECT_THAT(ids(found.forms, true), ElementsAre("set-not-applied"));
   EXPECT_THAT(ids(found.forms, false), ElementsAre("delete-operation"));
   EXPECT_THAT(found.forms.back().cases, ElementsAre("a", "b"));
   EXPECT_THAT(found.forms.back().cells, ElementsAre("deployed", "documented"));
-  ASSERT_EQ(found.open_points.size(), 1U);
-  EXPECT_THAT(found.open_points[0].cases, ElementsAre("a"));
+  ASSERT_EQ(found.unspecified_points.size(), 1U);
+  EXPECT_THAT(found.unspecified_points[0].cases, ElementsAre("a"));
   EXPECT_EQ(side_by_side_verdict(found),
             "2 runs differ in 1 dialect form and 1 open point; 3 cases compared");
 }

@@ -44,10 +44,10 @@ run::StressOperation read_operation(const JsonMembers& members) {
 std::string stress_text(const run::StressResult& stress) {
   std::string out =
       fmt::format("{} at once ({})", text::counted(stress.clients, "client"), stress.workload);
-  if (stress.requests == 0) return out + ": not asked: " + stress.trouble;
+  if (stress.requests == 0) return out + ": not asked: " + stress.error;
   out += fmt::format(": {} in {:.1f} s{}", text::counted(stress.requests, "request"),
                      in_seconds(stress.duration), stress.simulated ? " of simulated time" : "");
-  if (!stress.trouble.empty()) out += ", " + stress.trouble;
+  if (!stress.error.empty()) out += ", " + stress.error;
   if (!stress.findings.empty()) {
     return out + (stress.fails() ? ": a rule is broken" : ": a rule that does not fail the run");
   }
@@ -101,7 +101,7 @@ ordered_json stress_json(const run::StressResult& stress) {
                    {"keys", {{"ok", stress.keys_ok}, {"unknown", stress.keys_unknown}}},
                    {"findings", ordered_json::array()},
                    {"command", stress.command}};
-  if (!stress.trouble.empty()) out["trouble"] = stress.trouble;
+  if (!stress.error.empty()) out["trouble"] = stress.error;
   if (!stress.undecided.empty()) out["undecided"] = stress.undecided;
   for (const run::StressFinding& each : stress.findings) {
     out["findings"].push_back(finding_json(each));
@@ -122,7 +122,7 @@ run::StressResult read_stress(const JsonMembers& members) {
                         .notifications = members.integer<std::uint64_t>("notifications"),
                         .keys_ok = keys.integer<std::size_t>("ok"),
                         .keys_unknown = keys.integer<std::size_t>("unknown"),
-                        .trouble = members.text_if_there("trouble"),
+                        .error = members.text_if_there("trouble"),
                         .undecided = members.text_if_there("undecided"),
                         .command = members.text("command")};
   if (!is_command_of_a_report(out.command)) members.wrong("command", kCommandOfAReport);

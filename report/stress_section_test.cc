@@ -74,33 +74,33 @@ TEST(StressSection, SaysInOneLineWhatCameOfIt) {
   run::StressResult refused = at_peace();
   refused.refused = refused.replies;
   EXPECT_THAT(stress_text(refused), HasSubstr("every answer was a refusal"));
-  EXPECT_EQ(stress_text({.workload = "hot-key", .clients = 16, .trouble = "cannot connect: x"}),
+  EXPECT_EQ(stress_text({.workload = "hot-key", .clients = 16, .error = "cannot connect: x"}),
             "16 clients at once (hot-key): not asked: cannot connect: x");
 }
 
 TEST(StressSection, IsReadAsItWasWritten) {
   run::StressResult all = at_odds();
-  all.trouble = "all connections ended: x";
+  all.error = "all connections ended: x";
   all.simulated = true;
   all.findings.front().fails = false;
   for (const run::StressResult& each : {all, at_peace(), at_odds()}) {
     const json written = json::parse(stress_json(each).dump());
-    JsonComplaint complaint;
-    const run::StressResult read = read_stress(JsonMembers(written, "", complaint));
-    EXPECT_FALSE(complaint.any()) << complaint.text();
+    JsonDiagnostic diagnostic;
+    const run::StressResult read = read_stress(JsonMembers(written, "", diagnostic));
+    EXPECT_FALSE(diagnostic.any()) << diagnostic.text();
     EXPECT_EQ(json::parse(stress_json(read).dump()), written);
   }
 }
 
-TEST(StressSection, ComplainsOfAnOperationThatIsNone) {
+TEST(StressSection, RejectsAnUnknownOperation) {
   json written = json::parse(stress_json(at_odds()).dump());
   written["findings"][0]["operations"][1]["called_ms"] = "soon";
-  JsonComplaint complaint;
-  (void)read_stress(JsonMembers(written, "/stress", complaint));
-  EXPECT_THAT(complaint.text(), HasSubstr("/stress/findings/0/operations/1/called_ms"));
+  JsonDiagnostic diagnostic;
+  (void)read_stress(JsonMembers(written, "/stress", diagnostic));
+  EXPECT_THAT(diagnostic.text(), HasSubstr("/stress/findings/0/operations/1/called_ms"));
 }
 
-TEST(StressSection, ChargesTheRule) {
+TEST(StressSection, AttributesTheRule) {
   const Sample run = passed_with(at_odds("R-MUST-2"));
   const auto states = requirement_states(run.result, {}, test::catalogue());
   const auto found = std::find_if(states.begin(), states.end(), [](const RequirementFinding& each) {
@@ -135,7 +135,7 @@ TEST(StressSection, IsATestOfItsOwnThatPassesOrIsSkipped) {
   EXPECT_THAT(passed, AllOf(HasSubstr("tests=\"1\" failures=\"0\" errors=\"0\" skipped=\"0\""),
                             HasSubstr("no rule is broken")));
   const Sample not_asked =
-      passed_with({.workload = "everything", .clients = 16, .trouble = "cannot connect: x"});
+      passed_with({.workload = "everything", .clients = 16, .error = "cannot connect: x"});
   EXPECT_THAT(to_junit(not_asked.result, test::catalogue(), context),
               AllOf(HasSubstr("skipped=\"1\""), HasSubstr("cannot connect: x")));
   EXPECT_THAT(to_junit(passed_with(at_peace()).result, test::catalogue(), context),

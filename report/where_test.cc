@@ -46,7 +46,7 @@ TEST(Where, NamesOneAxisWhereThatIsEnough) {
   EXPECT_EQ(FamilyRun([](auto a, auto, auto) { return a != "none"; }).where(), "a is not none");
 }
 
-TEST(Where, NamesTwoAxesThatHaveToMeet) {
+TEST(Where, NamesTwoAxesTogether) {
   EXPECT_EQ(FamilyRun([](auto a, auto b, auto) { return a != "none" && b == "on"; }).where(),
             "a is not none, and b is on");
   EXPECT_EQ(FamilyRun([](auto a, auto, auto c) { return a == "one" && c == "z"; }).where(),

@@ -47,9 +47,9 @@ scenario::Outcome wrong(const scenario::Outcome& right) {
 }
 
 // Makes a wrong copy of a case for each expectation of one of its steps.
-class Planter {
+class Mutator {
  public:
-  Planter(const scenario::Case& test_case, std::size_t step, std::vector<Canary>& out)
+  Mutator(const scenario::Case& test_case, std::size_t step, std::vector<Canary>& out)
       : test_case_(test_case), step_(step), out_(out) {}
 
   void plant() {
@@ -236,7 +236,7 @@ class Planter {
 std::vector<Canary> make_canaries(const scenario::Case& test_case) {
   std::vector<Canary> out;
   for (std::size_t step = 0; step < test_case.steps.size(); ++step) {
-    Planter(test_case, step, out).plant();
+    Mutator(test_case, step, out).plant();
   }
   return out;
 }

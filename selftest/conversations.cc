@@ -104,8 +104,8 @@ bool answers_the_same(Handler& store, const Call& call, std::vector<Delivery>& s
 
 class ListeningEndpoint final : public Endpoint {
  public:
-  ListeningEndpoint(const InProcessEndpoint& endpoint, Conversations& heard)
-      : endpoint_(endpoint), heard_(heard.by_caller_) {}
+  ListeningEndpoint(const InProcessEndpoint& endpoint, Conversations& received)
+      : endpoint_(endpoint), received_(received.by_caller_) {}
 
   [[nodiscard]] const std::string& url() const override { return endpoint_.url(); }
   [[nodiscard]] const endpoint::Capabilities& capabilities() const override {
@@ -119,7 +119,7 @@ class ListeningEndpoint final : public Endpoint {
       const endpoint::SessionRequest& request) override {
     const auto& [caller, isolated] = request;
     if (caller.empty()) return endpoint_.open_session_with(endpoint_.make_store(isolated));
-    const auto [at, is_new] = heard_.try_emplace(caller, Conversation{.isolated = isolated});
+    const auto [at, is_new] = received_.try_emplace(caller, Conversation{.isolated = isolated});
     Conversation& conversation = at->second;
     // Two at a time may depend on each other.
     if (!is_new) conversation.repeatable = false;
@@ -129,7 +129,7 @@ class ListeningEndpoint final : public Endpoint {
 
  private:
   const InProcessEndpoint& endpoint_;
-  std::map<std::string, Conversation, std::less<>>& heard_;
+  std::map<std::string, Conversation, std::less<>>& received_;
 };
 
 std::unique_ptr<Endpoint> Conversations::listen_to(const InProcessEndpoint& endpoint) {

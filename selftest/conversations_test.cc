@@ -59,50 +59,50 @@ void expire(run::RequestClient& client, endpoint::Session& session) {
 
 TEST(Conversations, AreTheSameWithTheSameStore) {
   const auto right = store_named("");
-  Conversations heard;
-  const auto listening = heard.listen_to(*right);
+  Conversations received;
+  const auto listening = received.listen_to(*right);
   converse(*listening, "twice", set_twice);
   converse(*listening, "expire", expire);
-  EXPECT_TRUE(heard.are_the_same("twice", *right));
-  EXPECT_TRUE(heard.are_the_same("expire", *right));
+  EXPECT_TRUE(received.are_the_same("twice", *right));
+  EXPECT_TRUE(received.are_the_same("expire", *right));
 }
 
 TEST(Conversations, DifferWhereTheStoreSaysSomethingElse) {
   const auto right = store_named("");
-  Conversations heard;
-  const auto listening = heard.listen_to(*right);
+  Conversations received;
+  const auto listening = received.listen_to(*right);
   converse(*listening, "twice", set_twice);
   converse(*listening, "expire", expire);
   const auto overwrites = store_named("nx-overwrites");
-  EXPECT_FALSE(heard.are_the_same("twice", *overwrites));
-  EXPECT_TRUE(heard.are_the_same("expire", *overwrites));
+  EXPECT_FALSE(received.are_the_same("twice", *overwrites));
+  EXPECT_TRUE(received.are_the_same("expire", *overwrites));
   const auto keeps = store_named("px-ignored");
-  EXPECT_TRUE(heard.are_the_same("twice", *keeps));
-  EXPECT_FALSE(heard.are_the_same("expire", *keeps));
-  EXPECT_FALSE(heard.are_the_same("twice", *store_named("silent")));
+  EXPECT_TRUE(received.are_the_same("twice", *keeps));
+  EXPECT_FALSE(received.are_the_same("expire", *keeps));
+  EXPECT_FALSE(received.are_the_same("twice", *store_named("silent")));
 }
 
 TEST(Conversations, DifferWhereTheSameIsSaidAtAnotherTime) {
   const auto right = store_named("");
-  Conversations heard;
-  converse(*heard.listen_to(*right), "twice", set_twice);
+  Conversations received;
+  converse(*received.listen_to(*right), "twice", set_twice);
   const auto slow = endpoint::make_in_process_endpoint({.conditions = {.response_delay = 5ms}});
-  EXPECT_FALSE(heard.are_the_same("twice", *slow));
+  EXPECT_FALSE(received.are_the_same("twice", *slow));
 }
 
 TEST(Conversations, OfNobodyAreNotTheSame) {
   const auto right = store_named("");
-  const Conversations heard;
-  EXPECT_FALSE(heard.are_the_same("nobody", *right));
+  const Conversations received;
+  EXPECT_FALSE(received.are_the_same("nobody", *right));
 }
 
 TEST(Conversations, ThatWereHeldTwiceAreNotComparedAgain) {
   const auto right = store_named("");
-  Conversations heard;
-  const auto listening = heard.listen_to(*right);
+  Conversations received;
+  const auto listening = received.listen_to(*right);
   converse(*listening, "twice", set_twice);
   converse(*listening, "twice", set_twice);
-  EXPECT_FALSE(heard.are_the_same("twice", *right));
+  EXPECT_FALSE(received.are_the_same("twice", *right));
 }
 
 }  // namespace

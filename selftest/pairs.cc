@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "report/differences.h"
+#include "report/root_causes.h"
 #include "selftest/selftest.h"
 
 namespace fencepost::selftest {

@@ -11,7 +11,7 @@
 
 #include "base/glob.h"
 #include "base/threads.h"
-#include "report/differences.h"
+#include "report/root_causes.h"
 #include "selftest/canary.h"
 #include "selftest/conversations.h"
 #include "suite/run/preflight.h"
@@ -66,7 +66,7 @@ class Selftest {
     result.cases = pointers_;
     for (Work& work : work_) sort_in(work, result);
     result.has_canaries = !options_.over_the_wire;
-    count_charged(result);
+    count_attributed(result);
     result.interrupted = stop_;
     result.duration = since(start);
     return result;
@@ -93,8 +93,8 @@ class Selftest {
   // passed.
   struct Reference {
     run::SuiteOptions options{};
-    Conversations heard{};
-    std::vector<run::Kept> passed{};
+    Conversations received{};
+    std::vector<run::FinishedCase> passed{};
   };
   // Of the runs of faults (no documents) and of right stores that are unusual.
   using RunKind = std::pair<codec::DialectId, std::optional<store::RightBy>>;
@@ -128,10 +128,11 @@ class Selftest {
         if (are_alike(reference.options, work.options)) alike.push_back(&work);
       }
       for (Work* work : alike) work->same.resize(reference.passed.size());
-      for_each(reference.passed.size(), [&, &told = reference](std::size_t at) {
-        const std::string name = run::attempt_name(*told.passed[at].result.test_case, 1);
+      for_each(reference.passed.size(), [&, &expected = reference](std::size_t at) {
+        const std::string name = run::attempt_name(*expected.passed[at].result.test_case, 1);
         for (Work* work : alike) {
-          work->same[at] = told.heard.are_the_same(name, *in_process(*work->subject)) ? 1 : 0;
+          work->same[at] =
+              expected.received.are_the_same(name, *in_process(*work->subject)) ? 1 : 0;
         }
         if (at % kCasesOfALine != 0) return;
         const std::lock_guard lock(mutex_);
@@ -177,10 +178,10 @@ class Selftest {
                        [&](const std::string& glob) { return matches(glob, fault); });
   }
 
-  void count_charged(SelftestResult& result) const {
-    std::set<std::string> charged;
+  void count_attributed(SelftestResult& result) const {
+    std::set<std::string> attributed;
     for (const SubjectResult& fault : result.faults) {
-      charged.insert(fault.charged.begin(), fault.charged.end());
+      attributed.insert(fault.attributed.begin(), fault.attributed.end());
     }
     // Rules about packets cannot be broken where there are none: all their cases are skipped.
     std::set<std::string> named;
@@ -191,7 +192,7 @@ class Selftest {
       if (!scenario::can_be_broken(rule) || rule.binds != "store") continue;
       if (named.contains(rule.id) && !asked_of_.contains(rule.id)) continue;
       ++result.rules;
-      if (!charged.contains(rule.id)) result.never_charged.push_back(rule.id);
+      if (!attributed.contains(rule.id)) result.never_attributed.push_back(rule.id);
     }
   }
 
@@ -260,23 +261,23 @@ class Selftest {
     if (compares() && work.fault == nullptr) {
       listening = listen_to(*work.subject, work.options, references_.at(kind_of(work)));
     } else if (!work.same.empty()) {
-      work.options.finished = told_the_same(references_.at(kind_of(work)), work.same);
+      work.options.finished = saw_the_same(references_.at(kind_of(work)), work.same);
     }
     const run::SuiteResult suite = run_suite(
         listening ? *listening : *work.subject->endpoint, pointers_, catalogue_, work.options,
         stop_, [&](const run::CaseResult& result, std::size_t /*done*/, std::size_t /*total*/) {
           const bool kills = work.fault != nullptr && result.verdict == run::Verdict::kFailed &&
                              !result.waived && cites(*result.test_case, *work.fault);
-          if (!kills || out.first_killer != nullptr) return;
+          if (!kills || out.first_detecting != nullptr) return;
           out.time_to_kill = since(start);
-          out.first_killer = result.test_case;
+          out.first_detecting = result.test_case;
         });
     for (const run::CaseResult& result : suite.cases) record(result, out);
     if (work.fault == nullptr) note_asked(suite);
     if (listening) keep_passed(suite, references_.at(kind_of(work)));
     if (work.fault != nullptr) {
       out.diagnosis = diagnosis_of(suite, *work.fault);
-      out.charged.insert(out.diagnosis.rules.begin(), out.diagnosis.rules.end());
+      out.attributed.insert(out.diagnosis.rules.begin(), out.diagnosis.rules.end());
     }
     out.owes = work.fault == nullptr || owes(*work.fault, suite.basis);
     out.duration = since(start);
@@ -300,7 +301,7 @@ class Selftest {
                                                        Reference& reference) {
     if (in_process(subject) == nullptr) return nullptr;
     reference.options = options;
-    return reference.heard.listen_to(*in_process(subject));
+    return reference.received.listen_to(*in_process(subject));
   }
 
   void listen(Work& work) {
@@ -320,7 +321,7 @@ class Selftest {
   static bool are_alike(const run::SuiteOptions& one, const run::SuiteOptions& other) {
     const auto decisive = [](const run::SuiteOptions& options) {
       const run::RunSettings& settings = options.settings;
-      return std::tuple(settings.profile, settings.wording, settings.clock_offset_ms,
+      return std::tuple(settings.profile, settings.edition, settings.clock_offset_ms,
                         settings.clock_bounds.low_ms, settings.clock_bounds.high_ms,
                         settings.one_way_delay_allowance, settings.quota, options.round_trip,
                         options.round_trip_tail);
@@ -339,9 +340,9 @@ class Selftest {
   }
 
   // The results of cases for which this store makes no difference.
-  [[nodiscard]] static std::vector<run::Kept> told_the_same(const Reference& reference,
-                                                            const std::vector<char>& same) {
-    std::vector<run::Kept> out;
+  [[nodiscard]] static std::vector<run::FinishedCase> saw_the_same(const Reference& reference,
+                                                                   const std::vector<char>& same) {
+    std::vector<run::FinishedCase> out;
     out.reserve(same.size());
     for (std::size_t i = 0; i < same.size(); ++i) {
       if (same[i] != 0) out.push_back(reference.passed[i]);
@@ -372,7 +373,7 @@ class Selftest {
     apply_preflight(*checked, settings);
     if (right_by == store::RightBy::kAll) settings.settings.profile = codec::Profile::kAuto;
     if (right_by == store::RightBy::kPreview) {
-      settings.settings.wording = scenario::Wording::kPreview;
+      settings.settings.edition = scenario::Edition::kPreview;
     }
     return true;
   }
@@ -388,7 +389,7 @@ class Selftest {
       const std::size_t shown = found.cases.size() - found.blocked();
       out.rules.push_back(found.rule_id);
       out.failures += shown;
-      out.charged += breaks(found.rule_id) ? shown : 0;
+      out.attributed += breaks(found.rule_id) ? shown : 0;
     }
     out.right = !out.rules.empty() && breaks(out.rules.front());
     return out;
@@ -405,13 +406,13 @@ class Selftest {
         return;
       case run::Verdict::kFailed: {
         const bool kills = out.fault != nullptr && cites(*test_case, *out.fault);
-        out.charged.insert(result.failure.requirement);
+        out.attributed.insert(result.failure.requirement);
         // The correct store gives no reason for a warning either.
         if (result.waived && out.fault != nullptr) {
           out.warned.push_back(test_case);
           return;
         }
-        (kills ? out.killers : out.bystanders).push_back(test_case);
+        (kills ? out.detecting : out.non_detecting).push_back(test_case);
         return;
       }
       case run::Verdict::kSkipped:
@@ -502,7 +503,7 @@ bool cites(const scenario::Case& test_case, const store::Fault& fault) {
 }
 
 bool is_excusable(const store::Fault& fault, bool over_the_wire) {
-  return fault.needs == store::FaultNeeds::kMeeting && over_the_wire;
+  return fault.needs == store::FaultNeeds::kOverlap && over_the_wire;
 }
 
 bool can_be_met(const store::Fault& fault, bool over_the_wire) {
@@ -515,7 +516,7 @@ run::SuiteOptions options_of_run(codec::DialectId dialect, const endpoint::Endpo
                                  std::uint64_t seed) {
   run::SuiteOptions out;
   out.settings = {.profile = profile_of(dialect),
-                  .wording = scenario::Wording::kGa,
+                  .edition = scenario::Edition::kGa,
                   .run_id = "selftest",
                   .seed = seed,
                   .quota = endpoint.capabilities().quota};
@@ -527,7 +528,7 @@ bool matches(const std::string& glob, const store::Fault& fault) {
 }
 
 bool SubjectResult::only_warned() const {
-  return !owes && killers.empty() &&
+  return !owes && detecting.empty() &&
          std::any_of(warned.begin(), warned.end(),
                      [this](const scenario::Case* each) { return cites(*each, *fault); });
 }
@@ -535,11 +536,11 @@ bool SubjectResult::only_warned() const {
 bool SubjectResult::as_it_should_be() const {
   if (!error.empty()) return false;
   if (fault != nullptr && fault->kind == store::FaultKind::kFault) {
-    return !killers.empty() || only_warned();
+    return !detecting.empty() || only_warned();
   }
   if (fault != nullptr && fault->kind == store::FaultKind::kNull) return passes.empty();
   const bool decided = fault != nullptr || inconclusive.empty();
-  return killers.empty() && bystanders.empty() && decided;
+  return detecting.empty() && non_detecting.empty() && decided;
 }
 
 bool SelftestResult::proved() const {
@@ -552,8 +553,8 @@ bool SelftestResult::proved() const {
   };
   return !interrupted && !references.empty() && canary_survivors.empty() &&
          (canaries > 0 || !has_canaries) &&
-         std::all_of(meetings.begin(), meetings.end(),
-                     [](const MeetingResult& one) { return one.as_it_should_be(); }) &&
+         std::all_of(overlaps.begin(), overlaps.end(),
+                     [](const OverlapResult& one) { return one.as_it_should_be(); }) &&
          all_good(references) && all_good(faults) && all_good(benign) && all_good(nulls);
 }
 

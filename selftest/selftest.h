@@ -13,7 +13,7 @@
 #include "codec/dialect.h"
 #include "endpoint/endpoint.h"
 #include "reference_store/faults/fault.h"
-#include "selftest/meetings.h"
+#include "selftest/overlaps.h"
 #include "suite/run/suite.h"
 #include "suite/scenario/requirement.h"
 #include "suite/scenario/scenario.h"
@@ -54,7 +54,7 @@ struct SelftestOptions {
 [[nodiscard]] bool is_excusable(const store::Fault& fault, bool over_the_wire);
 
 // Can the store be met by cases on an endpoint of this kind? Those that need histories are for
-// run_meetings().
+// run_overlaps().
 [[nodiscard]] bool can_be_met(const store::Fault& fault, bool over_the_wire);
 
 // How the cases run against a store of this dialect, one after the other.
@@ -70,7 +70,7 @@ struct Diagnosis {
   std::vector<std::string> rules{};  // of the differences, in the order of the report
   bool right = false;                // the first is of a rule that the fault breaks
   std::size_t failures = 0;          // that checked the rule of their difference: not blocked
-  std::size_t charged = 0;           // of these, to a rule that the fault breaks
+  std::size_t attributed = 0;        // of these, to a rule that the fault breaks
 };
 
 // What the cases say of one store in one dialect.
@@ -81,20 +81,20 @@ struct SubjectResult {
   std::size_t passed = 0;
   std::vector<const scenario::Case*> passes{};  // kNull: the cases that it passes
   std::vector<const scenario::Case*>
-      killers{};  // failed, and cite a requirement that the fault breaks
-  std::vector<const scenario::Case*> bystanders{};  // failed, and cite none of them
+      detecting{};  // failed, and cite a requirement that the fault breaks
+  std::vector<const scenario::Case*> non_detecting{};  // failed, and cite none of them
   // Failed by a rule that does not bind a store of this dialect, which is a warning.
   std::vector<const scenario::Case*> warned{};
   bool owes = true;  // a fault: do all rules that it breaks bind such a store?
   // Of a fault: what the failures, or else the warnings, come to in the words of a report.
   Diagnosis diagnosis{};
   std::set<std::string>
-      charged{};  // requirements that failures, warnings or differences are charged to
+      attributed{};  // requirements that failures, warnings or differences are charged to
   std::vector<const scenario::Case*> inconclusive{};  // decided nothing
   std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};
-  std::chrono::microseconds time_to_kill{0};     // until the first killer had failed
-  const scenario::Case* first_killer = nullptr;  // that one; null when there is none
+  std::chrono::microseconds time_to_kill{0};        // until the first killer had failed
+  const scenario::Case* first_detecting = nullptr;  // that one; null when there is none
 
   // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
   // A benign one: nothing failed. A fault: a case that cites a broken requirement failed or, where
@@ -117,11 +117,11 @@ struct SelftestResult {
   std::vector<SubjectResult> faults;
   std::vector<SubjectResult> benign;
   std::vector<SubjectResult> nulls;
-  std::vector<MeetingResult> meetings{};  // where they were simulated
+  std::vector<OverlapResult> overlaps{};  // where they were simulated
   // The rules that a store can break and a case can check, and those of them that no failure of any
   // fault is charged to: nobody knows whether a report would name them.
   std::size_t rules = 0;
-  std::vector<std::string> never_charged;
+  std::vector<std::string> never_attributed;
   bool has_canaries = false;  // were they to be planted?
   std::size_t canaries = 0;   // planted, over all dialects
   std::vector<CanarySurvivor> canary_survivors;

@@ -69,7 +69,7 @@ bool whole_catalogue(const ordered_json& document) {
          ran("null_stores") == all("null_stores");
 }
 
-page::Masthead not_proved(const SelftestResult& result, const ordered_json& document) {
+page::PageHeader not_proved(const SelftestResult& result, const ordered_json& document) {
   std::vector<std::string> why;
   const auto add = [&](std::size_t count, std::string_view one, std::string_view many) {
     if (count > 0) why.push_back(fmt::format("{} {}", grouped(count), count == 1 ? one : many));
@@ -103,7 +103,7 @@ page::Masthead not_proved(const SelftestResult& result, const ordered_json& docu
   return {"failed", "✗", "NOT proved", sentence + "."};
 }
 
-page::Masthead headline(const SelftestResult& result, const ordered_json& document) {
+page::PageHeader headline(const SelftestResult& result, const ordered_json& document) {
   const std::size_t ran = faults_run(document);
   const std::size_t all = document["catalogue"]["faults"].get<std::size_t>();
   if (result.interrupted) {
@@ -188,7 +188,7 @@ std::string kill_times(const ordered_json& document) {
 }
 
 // Nothing where no clients asked at once.
-std::string meetings_figures(const ordered_json& document) {
+std::string overlaps_figures(const ordered_json& document) {
   const auto found = document.find("meetings");
   if (found == document.end()) return {};
   const auto score = [&](const char* good, const char* all) {
@@ -229,7 +229,7 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
                                   result.has_canaries
                                       ? "canaries: one expectation of a case made wrong"
                                       : "they are planted in process only")) +
-         meetings_figures(document) +
+         overlaps_figures(document) +
          figure_html({.name = "Time",
                       .value = seconds(result.duration),
                       .of = {},
@@ -262,7 +262,7 @@ std::string dialects(const SelftestResult& result) {
 
 std::string selftest_html(const SelftestResult& result, std::uint64_t seed) {
   const ordered_json document = selftest_document(result, seed);
-  const page::Masthead head = headline(result, document);
+  const page::PageHeader head = headline(result, document);
   return page::verdict_page(
       page::selftest_page_files(), head,
       {.product = "selftest: do the cases catch stores that are wrong?",

@@ -39,9 +39,9 @@ class SelftestHtml : public testing::Test {
     result_.references = {{.dialect = kDeployed, .passed = 2}};
     result_.has_canaries = true;
     result_.canaries = 1234;
-    add(result_.faults, "S01").killers = {&kills_};
+    add(result_.faults, "S01").detecting = {&kills_};
     result_.faults.back().passed = 1;
-    result_.faults.back().first_killer = &kills_;
+    result_.faults.back().first_detecting = &kills_;
     result_.faults.back().time_to_kill = std::chrono::microseconds{1500};
   }
 
@@ -110,8 +110,8 @@ TEST_F(SelftestHtml, LetsNoTextOutOfItsPlace) {
 }
 
 TEST_F(SelftestHtml, SaysWhatIsNotProved) {
-  add(result_.faults, "S02").bystanders = {&stands_by_};
-  add(result_.benign, "B01").bystanders = {&stands_by_};
+  add(result_.faults, "S02").non_detecting = {&stands_by_};
+  add(result_.benign, "B01").non_detecting = {&stands_by_};
   add(result_.nulls, "Z01").passes = {&kills_};
   result_.canary_survivors = {{.test_case = &kills_, .what = "step 1: reply"}};
   EXPECT_THAT(page(), HasSubstr("NOT proved"));
@@ -120,14 +120,14 @@ TEST_F(SelftestHtml, SaysWhatIsNotProved) {
   EXPECT_EQ(figure("Faults caught"), "1 of 2");
 }
 
-TEST_F(SelftestHtml, CountsWhatIsSeenWhereRequestsMeet) {
+TEST_F(SelftestHtml, CountsWhatConcurrentRequestsShow) {
   EXPECT_EQ(figure("Faults caught where requests meet"), "no figure of that name");
-  result_.meetings = {{.runs = 5},
+  result_.overlaps = {{.runs = 5},
                       {.fault = store::find_fault("T01"),
                        .runs = 2,
                        .requirement = "SET-WRITE-2",
                        .operations = 300,
-                       .witness = 3},
+                       .counter_example = 3},
                       {.fault = store::find_fault("T02"), .runs = 20}};
   EXPECT_EQ(figure("Faults caught where requests meet"), "1 of 2");
   EXPECT_THAT(page(), HasSubstr("NOT proved"));
@@ -147,7 +147,7 @@ TEST_F(SelftestHtml, SaysThatAllIsProvedOfTheWholeCatalogueOnly) {
                              : benign ? result_.benign
                                       : result_.faults,
                              fault.id);
-    if (!null && !benign) run.killers = {&kills_};
+    if (!null && !benign) run.detecting = {&kills_};
   }
   EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">The suite is proved</span>"));
   EXPECT_THAT(page(), Not(HasSubstr("met with --endpoint")));
@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                     ReasonRow{"OtherRule", "S02", "other-rule", false,
                               [](SubjectResult& run, const scenario::Case& citing,
                                  const scenario::Case& other) {
-                                run.bystanders = {&other};
+                                run.non_detecting = {&other};
                                 run.inconclusive = {&citing};
                               }},
                     ReasonRow{"Skipped", "S02", "skipped", false,
@@ -259,7 +259,7 @@ TEST_F(SelftestHtml, CountsFaultsThatNeedConcurrencyApart) {
   EXPECT_THAT(page(), HasSubstr("1 more fault shows only where requests happen to meet."));
 }
 
-TEST_F(SelftestHtml, ExcusesFaultsWhoseRequestsHaveToMeetOverTheWireAlone) {
+TEST_F(SelftestHtml, ExcusesFaultsOfConcurrentRequestsOverTheNetworkOnly) {
   add(result_.faults, "L06");
   EXPECT_FALSE(result_.proved());
   EXPECT_EQ(document()["survivors"][0]["excused"], false);
@@ -272,7 +272,7 @@ TEST_F(SelftestHtml, ExcusesFaultsWhoseRequestsHaveToMeetOverTheWireAlone) {
 
 TEST_F(SelftestHtml, NamesCasesThatAloneCatchAFaultAndThoseThatCatchNone) {
   SubjectResult& both = add(result_.faults, "S07");
-  both.killers = {&kills_, &stands_by_};
+  both.detecting = {&kills_, &stands_by_};
   json out = document();
   EXPECT_EQ(out["unique_killers"],
             json::parse(R"([{"case": 0, "faults": [{"id": "S01", "dialect": "deployed"}]}])"));

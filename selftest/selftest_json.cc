@@ -125,20 +125,20 @@ ordered_json areas(const SelftestResult& result) {
 ordered_json diagnosis(const std::vector<SubjectResult>& faults) {
   std::size_t right = 0;
   std::size_t failures = 0;
-  std::size_t charged = 0;
+  std::size_t attributed = 0;
   std::vector<std::size_t> differences;
   for (const SubjectResult& fault : faults) {
     if (fault.diagnosis.rules.empty()) continue;
     right += fault.diagnosis.right ? 1 : 0;
     failures += fault.diagnosis.failures;
-    charged += fault.diagnosis.charged;
+    attributed += fault.diagnosis.attributed;
     differences.push_back(fault.diagnosis.rules.size());
   }
   std::sort(differences.begin(), differences.end());
   return {{"right", right},
           {"total", differences.size()},
           {"failures", failures},
-          {"charged", charged},
+          {"charged", attributed},
           {"differences_median", differences.empty() ? 0 : differences[differences.size() / 2]},
           {"differences_most", differences.empty() ? 0 : differences.back()}};
 }
@@ -146,7 +146,7 @@ ordered_json diagnosis(const std::vector<SubjectResult>& faults) {
 ordered_json time_to_kill(const std::vector<SubjectResult>& faults) {
   std::vector<std::chrono::microseconds> times;
   for (const SubjectResult& fault : faults) {
-    if (!fault.killers.empty()) times.push_back(fault.time_to_kill);
+    if (!fault.detecting.empty()) times.push_back(fault.time_to_kill);
   }
   if (times.empty()) return nullptr;
   std::sort(times.begin(), times.end());
@@ -155,15 +155,15 @@ ordered_json time_to_kill(const std::vector<SubjectResult>& faults) {
 }
 
 // The simulated runs, and how many of their stores are as they should be.
-ordered_json meetings(const SelftestResult& result) {
+ordered_json overlaps(const SelftestResult& result) {
   ordered_json out{{"caught", 0},         {"faults", 0},
                    {"passed", 0},         {"right", 0},
                    {"most_runs", 0},      {"median_operations", 0},
                    {"median_witness", 0}, {"stores", ordered_json::array()}};
   const auto count = [&](const char* name) { out[name] = out[name].get<std::size_t>() + 1; };
   std::vector<std::size_t> operations;
-  std::vector<std::size_t> witnesses;
-  for (const MeetingResult& one : result.meetings) {
+  std::vector<std::size_t> first_cases;
+  for (const OverlapResult& one : result.overlaps) {
     count(one.is_right() ? "right" : "faults");
     if (one.as_it_should_be()) count(one.is_right() ? "passed" : "caught");
     ordered_json store{{"id", one.fault == nullptr ? "" : one.fault->id},
@@ -177,19 +177,19 @@ ordered_json meetings(const SelftestResult& result) {
     if (!one.requirement.empty()) {
       store["requirement"] = one.requirement;
       store["operations"] = one.operations;
-      store["witness"] = one.witness;
+      store["witness"] = one.counter_example;
     }
     out["stores"].push_back(std::move(store));
     if (one.is_right() || one.requirement.empty()) continue;
     operations.push_back(one.operations);
-    witnesses.push_back(one.witness);
+    first_cases.push_back(one.counter_example);
     out["most_runs"] = std::max(out["most_runs"].get<std::size_t>(), one.runs);
   }
   std::sort(operations.begin(), operations.end());
-  std::sort(witnesses.begin(), witnesses.end());
+  std::sort(first_cases.begin(), first_cases.end());
   if (!operations.empty()) {
     out["median_operations"] = operations[operations.size() / 2];
-    out["median_witness"] = witnesses[witnesses.size() / 2];
+    out["median_witness"] = first_cases[first_cases.size() / 2];
   }
   return out;
 }
@@ -226,7 +226,7 @@ class Document {
   [[nodiscard]] ordered_json references() const;
   [[nodiscard]] ordered_json stores(const std::vector<SubjectResult>& subjects) const;
   [[nodiscard]] ordered_json survivors() const;
-  [[nodiscard]] ordered_json unique_killers() const;
+  [[nodiscard]] ordered_json unique_detecting() const;
   [[nodiscard]] ordered_json cases_without_kill() const;
   [[nodiscard]] ordered_json canary_survivors() const;
 
@@ -244,9 +244,9 @@ class Document {
   [[nodiscard]] ordered_json run(const SubjectResult& subject) const;
   // Was it run with those cases alone that cite what it breaks?
   [[nodiscard]] bool only_citing(const SubjectResult& subject) const {
-    const std::size_t ran = subject.passed + subject.killers.size() + subject.bystanders.size() +
-                            subject.warned.size() + subject.inconclusive.size() +
-                            subject.skipped.size();
+    const std::size_t ran = subject.passed + subject.detecting.size() +
+                            subject.non_detecting.size() + subject.warned.size() +
+                            subject.inconclusive.size() + subject.skipped.size();
     return subject.error.empty() && ran < result_.cases.size();
   }
   [[nodiscard]] Reason reason(const SubjectResult& survivor) const;
@@ -272,8 +272,8 @@ ordered_json Document::run(const SubjectResult& subject) const {
   if (!subject.error.empty()) out["error"] = subject.error;
   if (only_citing(subject)) out["only_citing"] = true;
   out["passed"] = subject.passed;
-  out["killers"] = places(subject.killers);
-  out["bystanders"] = places(subject.bystanders);
+  out["killers"] = places(subject.detecting);
+  out["bystanders"] = places(subject.non_detecting);
   out["warned"] = places(subject.warned);
   if (!subject.owes) out["owes"] = false;
   out["inconclusive"] = places(subject.inconclusive);
@@ -283,10 +283,10 @@ ordered_json Document::run(const SubjectResult& subject) const {
     out["diagnosis"] = {{"rules", subject.diagnosis.rules},
                         {"right", subject.diagnosis.right},
                         {"failures", subject.diagnosis.failures},
-                        {"charged", subject.diagnosis.charged}};
+                        {"charged", subject.diagnosis.attributed}};
   }
-  if (subject.first_killer != nullptr) {
-    out["first_killer"] = place(subject.first_killer);
+  if (subject.first_detecting != nullptr) {
+    out["first_killer"] = place(subject.first_detecting);
     out["time_to_kill_ms"] = in_milliseconds(subject.time_to_kill);
   }
   out["duration_ms"] = in_milliseconds(subject.duration);
@@ -337,9 +337,9 @@ Reason Document::reason(const SubjectResult& survivor) const {
   const std::size_t all = citing(result_.cases);
   const std::size_t skipped = citing(survivor.skipped);
   const std::size_t undecided = citing(survivor.inconclusive);
-  if (!survivor.bystanders.empty()) {
+  if (!survivor.non_detecting.empty()) {
     return {"other-rule", fmt::format("cases fail ({}), but none that cites what it breaks",
-                                      survivor.bystanders.size())};
+                                      survivor.non_detecting.size())};
   }
   if (all == 0) return {"no-case", "no case cites what it breaks"};
   if (skipped == all) {
@@ -370,10 +370,10 @@ ordered_json Document::survivors() const {
 }
 
 // Cases without which a fault would survive in some dialect.
-ordered_json Document::unique_killers() const {
+ordered_json Document::unique_detecting() const {
   std::map<std::size_t, std::vector<const SubjectResult*>> found;
   for (const SubjectResult& fault : result_.faults) {
-    if (fault.killers.size() == 1) found[place(fault.killers.front())].push_back(&fault);
+    if (fault.detecting.size() == 1) found[place(fault.detecting.front())].push_back(&fault);
   }
   ordered_json out = ordered_json::array();
   for (const auto& [test_case, faults] : found) {
@@ -400,7 +400,7 @@ ordered_json Document::cases_without_kill() const {
     }
   }
   for (const SubjectResult& fault : result_.faults) {
-    for (const scenario::Case* test_case : fault.killers) ran.erase(place(test_case));
+    for (const scenario::Case* test_case : fault.detecting) ran.erase(place(test_case));
   }
   ordered_json out(ran);
   return out;
@@ -437,15 +437,15 @@ ordered_json selftest_document(const SelftestResult& result, std::uint64_t seed)
        {{"red", result.canaries - result.canary_survivors.size()}, {"planted", result.canaries}}}};
   out["diagnosis"] = diagnosis(result.faults);
   out["diagnosis"]["rules"] = result.rules;
-  out["diagnosis"]["rules_never_charged"] = result.never_charged;
+  out["diagnosis"]["rules_never_charged"] = result.never_attributed;
   if (ordered_json times = time_to_kill(result.faults); !times.is_null()) {
     out["time_to_kill"] = std::move(times);
   }
   out["areas"] = areas(result);
-  if (!result.meetings.empty()) out["meetings"] = meetings(result);
+  if (!result.overlaps.empty()) out["meetings"] = overlaps(result);
   out["survivors"] = document.survivors();
   out["canary_survivors"] = document.canary_survivors();
-  out["unique_killers"] = document.unique_killers();
+  out["unique_killers"] = document.unique_detecting();
   out["cases_without_kill"] = document.cases_without_kill();
   out["references"] = document.references();
   out["faults"] = document.stores(result.faults);

@@ -72,7 +72,7 @@ TEST(Selftest, CatchesAFaultWithACaseThatCitesWhatItBreaks) {
   const std::vector<scenario::Case> library = nx_case("SET-NX-2");
   const SelftestResult result = run(library, "nx-overwrites");
   ASSERT_THAT(result.faults, SizeIs(1));
-  EXPECT_THAT(result.faults[0].killers, ElementsAre(&library[0]));
+  EXPECT_THAT(result.faults[0].detecting, ElementsAre(&library[0]));
   EXPECT_TRUE(result.faults[0].as_it_should_be());
   EXPECT_GT(result.faults[0].time_to_kill.count(), 0);
   EXPECT_TRUE(result.proved());
@@ -89,7 +89,7 @@ TEST(Selftest, SaysTheSameWhetherCasesAreSparedOrNot) {
   });
   library.cases.resize(all_or_in_gate<std::size_t>(library.cases.size(), 101));
   ASSERT_GT(library.cases.size(), 100U);
-  const auto told = [&](bool every_case) {
+  const auto run_of = [&](bool every_case) {
     const std::atomic<bool> stop{false};
     const SelftestResult result =
         run_selftest(library.cases, library.catalogue, open_store,
@@ -101,7 +101,7 @@ TEST(Selftest, SaysTheSameWhetherCasesAreSparedOrNot) {
     json out = json::parse(selftest_json(result, 1));
     return without_times(std::move(out));
   };
-  EXPECT_EQ(told(false), told(true));
+  EXPECT_EQ(run_of(false), run_of(true));
 }
 
 TEST(Selftest, SaysHowWellAReportNamesTheFault) {
@@ -112,7 +112,7 @@ TEST(Selftest, SaysHowWellAReportNamesTheFault) {
   EXPECT_THAT(diagnosis.rules, ElementsAre("SET-NX-2"));
   EXPECT_TRUE(diagnosis.right);
   EXPECT_EQ(diagnosis.failures, 1U);
-  EXPECT_EQ(diagnosis.charged, 1U);
+  EXPECT_EQ(diagnosis.attributed, 1U);
   const json out = json::parse(selftest_json(result, 7));
   EXPECT_EQ(out["diagnosis"], json::parse(R"({"right": 1, "total": 1, "failures": 1, "charged": 1,
                                               "differences_median": 1, "differences_most": 1,
@@ -125,8 +125,8 @@ TEST(Selftest, DoesNotCountACaseThatFailsForAnotherRule) {
   const std::vector<scenario::Case> library = nx_case("SET-WRITE-1");
   const SelftestResult result = run(library, "nx-overwrites");
   ASSERT_THAT(result.faults, SizeIs(1));
-  EXPECT_THAT(result.faults[0].killers, IsEmpty());
-  EXPECT_THAT(result.faults[0].bystanders, ElementsAre(&library[0]));
+  EXPECT_THAT(result.faults[0].detecting, IsEmpty());
+  EXPECT_THAT(result.faults[0].non_detecting, ElementsAre(&library[0]));
   EXPECT_FALSE(result.faults[0].as_it_should_be());
   EXPECT_FALSE(result.proved());
 }
@@ -245,7 +245,7 @@ TEST(Canaries, ArePlantedForEveryExpectation) {
                           "step 10: request 1: version absent", "step 10: request 2: reply"));
 }
 
-TEST(Canaries, AllTurnRedAgainstARightStore) {
+TEST(Canaries, AllFailAgainstAConformingStore) {
   const SelftestResult result = run(cases(kRich), "none");
   EXPECT_EQ(result.canaries, 29U);
   EXPECT_THAT(result.canary_survivors, IsEmpty());

@@ -32,8 +32,8 @@ std::string describe_wrong(const std::vector<SubjectResult>& subjects) {
                        codec::dialect(subject.dialect).name);
     if (subject.fault != nullptr) out += fmt::format("      {}\n", subject.fault->text);
     if (!subject.error.empty()) out += fmt::format("      {}\n", subject.error);
-    for (const auto& [what, cases] : {std::pair{"failed", &subject.killers},
-                                      {"failed", &subject.bystanders},
+    for (const auto& [what, cases] : {std::pair{"failed", &subject.detecting},
+                                      {"failed", &subject.non_detecting},
                                       {"passed", &subject.passes},
                                       {"inconclusive", &subject.inconclusive}}) {
       if (!cases->empty()) out += fmt::format("      {}:{}\n", what, some_ids(*cases));
@@ -110,7 +110,7 @@ std::string canaries(const SelftestResult& result) {
 }
 
 // What simulated runs with many clients say.
-std::string meetings_lines(const SelftestResult& result, const ordered_json& document) {
+std::string overlaps_lines(const SelftestResult& result, const ordered_json& document) {
   const auto found = document.find("meetings");
   if (found == document.end()) return {};
   std::string out = fmt::format(
@@ -120,7 +120,7 @@ std::string meetings_lines(const SelftestResult& result, const ordered_json& doc
       number(*found, "median_operations"), number(*found, "median_witness"));
   out += fmt::format("{:<12} {:>6} of {:<6} right stores pass\n", "", number(*found, "passed"),
                      number(*found, "right"));
-  for (const MeetingResult& one : result.meetings) {
+  for (const OverlapResult& one : result.overlaps) {
     if (one.as_it_should_be()) continue;
     const std::string name =
         one.fault == nullptr ? "reference" : fmt::format("{} {}", one.fault->id, one.fault->name);
@@ -147,7 +147,7 @@ std::string verdict(const SelftestResult& result, const ordered_json& document) 
   if (result.interrupted) return "interrupted: what is said above is of a part\n";
   if (!result.proved()) return "NOT proved\n";
   if (!is_whole(document)) return "proved for the stores that were selected\n";
-  const bool without_histories = !document.at("survivors").empty() && result.meetings.empty();
+  const bool without_histories = !document.at("survivors").empty() && result.overlaps.empty();
   return without_histories ? "proved, but for faults whose requests have to meet\n" : "proved\n";
 }
 
@@ -179,15 +179,15 @@ std::string selftest_text(const SelftestResult& result) {
   if (is_whole(document)) {
     out +=
         fmt::format("{:<12} {:>6} of {:<6} rules that a store can break are charged by a fault\n",
-                    "", result.rules - result.never_charged.size(), result.rules);
-    for (const std::string& rule : result.never_charged) out += "  never " + rule + "\n";
+                    "", result.rules - result.never_attributed.size(), result.rules);
+    for (const std::string& rule : result.never_attributed) out += "  never " + rule + "\n";
   }
   out += misnamed(result);
   if (number(score.at("concurrency_faults"), "total") > 0) {
     out += score_line("concurrency", score.at("concurrency_faults"),
                       "caught, of those that show when requests meet");
   }
-  out += meetings_lines(result, document);
+  out += overlaps_lines(result, document);
   out += areas_table(document.at("areas"));
   if (!document.at("survivors").empty()) {
     out += "survivors\n" + survivors_table(document.at("survivors"));

@@ -18,7 +18,7 @@ except ImportError:
 import harness
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
-CHANGED = (PYTHON, "-B", harness.ROOT / "tests" / "wrong_clients.py")
+CHANGED = (PYTHON, "-B", harness.ROOT / "tests" / "faulty_clients.py")
 CASES = ("--only", "malformed.get.[bl]*-alone", "--only", "get.*", "--only", "session.m*")
 
 

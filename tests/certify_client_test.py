@@ -21,7 +21,7 @@ from schema_checks import complaints, left_open
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
 PAHO = (PYTHON, "-B", ROOT / "adapters" / "python_paho" / "adapter.py")
 CPP_PAHO = (BIN / "cpp_paho_adapter",)
-CHANGED = (PYTHON, "-B", ROOT / "tests" / "wrong_clients.py")
+CHANGED = (PYTHON, "-B", ROOT / "tests" / "faulty_clients.py")
 AT_ONCE = 4
 # A wrong client is waited for where it does not answer.
 SHORT = ("--timeout", "1s")

@@ -40,7 +40,7 @@ GIVEN = {
     "concurrency/stress_phase.h":
         "const StressPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
         "scenario::Catalogue catalogue; run::SuiteResult result; struct { std::string stopped_because; } context;",
-    "suite/judge/blame.h": "scenario::RequestStep step; Exchange exchange{codec::Message{}, {}, 0}; KeyStates keys;",
+    "suite/judge/attribution.h": "scenario::RequestStep step; Exchange exchange{codec::Message{}, {}, 0}; KeyStates keys;",
     "suite/judge/root_cause.h": "std::vector<Testimony> failures; std::map<std::string, std::size_t> passed;"
                                 "scenario::Catalogue catalogue;",
     "suite/judge/exchange.h": "codec::Message request; codec::Message message; endpoint::Event event;"
@@ -51,7 +51,7 @@ GIVEN = {
     "traffic/record/capture_history.h": "Capture capture; std::string path;",
     "traffic/record/capture_log.h": "std::string line;",
     "traffic/record/capture_scenario.h": "Capture capture; std::string path;",
-    "traffic/record/narrator.h": "std::string text_of(std::string_view); std::vector<CapturedEvent> log;"
+    "traffic/record/explainer.h": "std::string text_of(std::string_view); std::vector<CapturedEvent> log;"
                                      "std::vector<std::string> lines; std::chrono::microseconds now;",
     "traffic/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
     "clients/judge.h": "std::string bytes; Time now;",
@@ -64,7 +64,7 @@ GIVEN = {
     "reference_store/faults/switched_store.h": "std::uint64_t seed;",
     "traffic/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
-    "report/kept_run.h": "scenario::Library library;",
+    "report/saved_run.h": "scenario::Library library;",
     "report/resume.h": "run::SuiteOptions suite; scenario::Library library;",
     "suite/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
     "suite/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"
@@ -79,14 +79,14 @@ GIVEN = {
                                      "std::set<std::string> requirements;",
     "suite/scenario/yaml_tree.h": "YamlPlace place;",
     "concurrency/stress/load.h": "endpoint::Endpoint& endpoint; std::atomic<bool> stop; TrafficOptions traffic;",
-    "concurrency/stress/referee.h": "history::Bounds bounds; std::vector<history::Event> events; std::string prefix;"
+    "concurrency/stress/online_checker.h": "history::Bounds bounds; std::vector<history::Event> events; std::string prefix;"
                                     "history::Time now;",
     "concurrency/stress/shrink.h": "const Mix* mix; std::string key; Attempt attempt;",
     "concurrency/stress/simulation.h": "std::unique_ptr<store::Handler> handler;",
     "concurrency/stress/traffic.h": "TrafficOptions options; Journal& journal; history::Time now; std::uint64_t wall_ms;"
                         "std::unique_ptr<endpoint::Client> client; codec::Message message;",
     "clients/client_run/scripted_broker.h": "CommandKind get; std::string_view bytes; clients::Time now;",
-    "clients/client_run/stage.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
+    "clients/client_run/test_bed.h": "BrokerOptions options; AdapterProcess& adapter; std::string line; Moment deadline;",
     "clients/client_report/recorded_clients.h": "record::Capture capture;",
     "traffic/record/capture_pcap.h": "TcpEvent event;",
     "traffic/record/capture_segments.h": "std::string_view bytes;",
@@ -112,7 +112,7 @@ GIVEN = {
         "std::vector<history::Event> events; std::vector<history::KeyVerdict> verdicts; scenario::Catalogue catalogue;",
     "concurrency/history/checker.h": "std::vector<Operation> operations;",
     "concurrency/history/history_file.h": "Operation operation;",
-    "concurrency/history/kept_operations.h": "Operation operation; Index number = 0;",
+    "concurrency/history/violation_operations.h": "Operation operation; Index number = 0;",
     "hlc/hlc.h": "std::int64_t wall_ms;",
     "reference_store/delay_queue.h": "Delivery delivery; std::chrono::microseconds now; std::vector<Delivery> out;",
     "reference_store/faults/fault.h": "std::uint64_t seed;",

@@ -186,7 +186,7 @@ class Junit(unittest.TestCase):
             run_command(FENCEPOST, "replay", World.folder / "run-verdicts" / "sample.yaml", "--endpoint", "inproc:", "--junit",
                         replay)
             run_command(FENCEPOST, "certify-client", "--only", "get.missing", "--junit", client, "--", "/usr/bin/python3", "-B",
-                        ROOT / "tests" / "wrong_clients.py", "missing-taken-for-empty")
+                        ROOT / "tests" / "faulty_clients.py", "missing-taken-for-empty")
             run_command(FENCEPOST, "serve", "--judge-clients", "--port", "0", "--junit", clients, "--", "false")
         return files
 

@@ -283,7 +283,7 @@ const std::vector<std::string>& nearly_requests() {
 }
 
 Enumeration::Enumeration(std::size_t depth) : depth_(depth) {
-  FENCEPOST_CHECK(depth >= 1 && depth <= kMostDepth);
+  FENCEPOST_CHECK(depth >= 1 && depth <= kMaxDepth);
   static const std::vector<Trace> from_nothing = {{}};
   add(states_of_a_key(), all_requests(), 1);
   if (depth < 2) return;

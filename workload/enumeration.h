@@ -18,11 +18,11 @@
 
 namespace fencepost::workload {
 
-inline constexpr std::size_t kMostDepth = 3;
+inline constexpr std::size_t kMaxDepth = 3;
 
 class Enumeration {
  public:
-  // `depth`: requests in a row, 1 to kMostDepth. Each depth has what the smaller ones have, too,
+  // `depth`: requests in a row, 1 to kMaxDepth. Each depth has what the smaller ones have, too,
   // and those first.
   explicit Enumeration(std::size_t depth);
 

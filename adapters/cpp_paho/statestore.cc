@@ -11,7 +11,7 @@ constexpr const char* kRequests =
     "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke";
 constexpr const char* kNotifications =
     "clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/";
-constexpr std::uint64_t kMostAheadMs = 60'000;
+constexpr std::uint64_t kMaxAheadMs = 60'000;
 
 std::uint64_t wall_ms() {
   return static_cast<std::uint64_t>(
@@ -71,8 +71,7 @@ void HybridClock::merge(const std::string& text) {
   const auto counter =
       has_parts ? number_of(text.substr(first + 1, second - first - 1)) : std::nullopt;
   if (!wall || !counter) throw Failure("reply", "no timestamp: " + text);
-  if (*wall > wall_ms() + kMostAheadMs)
-    throw Failure("reply", "a timestamp of the future: " + text);
+  if (*wall > wall_ms() + kMaxAheadMs) throw Failure("reply", "a timestamp of the future: " + text);
   const std::lock_guard lock(mutex_);
   last_ = std::max(last_, std::pair{*wall, *counter});
 }

@@ -20,8 +20,8 @@ namespace {
 using clients::Finding;
 using clients::Rule;
 
-constexpr std::size_t kMostOnPage = 1'000;
-constexpr std::size_t kMostShownBytes = 512;
+constexpr std::size_t kMaxOnPage = 1'000;
+constexpr std::size_t kMaxShownBytes = 512;
 constexpr std::size_t kRow = 16;
 
 std::string plain(std::string_view text) { return page::html(text::printable(text)); }
@@ -45,7 +45,7 @@ std::string hex_view(std::string_view bytes) {
 std::string packet_html(const Finding& finding, bool open) {
   if (finding.packet.empty())
     return "<p class=\"label\">It is about packets that did not come.</p>\n";
-  const std::string_view shown = std::string_view(finding.packet).substr(0, kMostShownBytes);
+  const std::string_view shown = std::string_view(finding.packet).substr(0, kMaxShownBytes);
   std::string label = fmt::format("{} of {} bytes", packet_name(finding), finding.packet_bytes);
   if (shown.size() < finding.packet_bytes) label += fmt::format(", the first {}", shown.size());
   return fmt::format("<details{}><summary>{}</summary>\n<pre tabindex=\"0\">{}</pre></details>\n",
@@ -81,7 +81,7 @@ std::string findings_html(const JudgedClients& judged) {
   std::map<std::string_view, std::pair<std::string, std::size_t>> of_rules;
   std::size_t shown = 0;
   for (const Finding& finding : judged.findings) {
-    if (++shown > kMostOnPage) break;
+    if (++shown > kMaxOnPage) break;
     auto& [text, count] = of_rules[finding.rule->id];
     text += finding_html(finding, count == 0);
     ++count;
@@ -91,8 +91,8 @@ std::string findings_html(const JudgedClients& judged) {
     for (const Rule& rule : clients::rules()) {
       const std::size_t count = times(judged.tally, rule);
       if (rule.level != level || count == 0) continue;
-      const auto& [text, told] = of_rules[rule.id];
-      out += rule_html(rule, count, text, told);
+      const auto& [text, on_page] = of_rules[rule.id];
+      out += rule_html(rule, count, text, on_page);
     }
   }
   return out;
@@ -144,7 +144,7 @@ std::string facts_html(const JudgedClients& judged) {
   return out.empty() ? out : "<p class=\"of\">" + out + "</p>\n";
 }
 
-page::Masthead masthead_of(const clients::Tally& tally) {
+page::PageHeader page_header_of(const clients::Tally& tally) {
   std::string sentence =
       fmt::format("{} of {} over {}, judged by {} rules", text::counted(tally.requests, "request"),
                   text::counted(tally.clients, "client"),
@@ -163,7 +163,7 @@ page::Masthead masthead_of(const clients::Tally& tally) {
 }  // namespace
 
 std::string html_of(const JudgedClients& judged) {
-  const page::Masthead head = masthead_of(judged.tally);
+  const page::PageHeader head = page_header_of(judged.tally);
   return page::verdict_page(page::clients_page_files(), head,
                             {.product = "clients, judged by what they send",
                              .main = "findings",

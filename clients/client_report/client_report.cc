@@ -23,7 +23,7 @@ using clients::Finding;
 using clients::Rule;
 using clients::RuleLevel;
 
-constexpr std::size_t kMostBytesOfLine = 240;
+constexpr std::size_t kMaxBytesOfLine = 240;
 
 // Bytes that tell requests apart: what stands before them is the topic.
 std::string_view shown_part(const Finding& finding) {
@@ -80,7 +80,7 @@ std::string line_of(const Finding& finding) {
   const std::string_view shown = shown_part(finding);
   return out + fmt::format("; {} of {} bytes: {}{}", packet_name(finding), finding.packet_bytes,
                            shown.size() < finding.packet.size() ? "..." : "",
-                           escape(shown, kMostBytesOfLine));
+                           escape(shown, kMaxBytesOfLine));
 }
 
 std::string summary_of(const JudgedClients& judged) {

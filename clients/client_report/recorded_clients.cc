@@ -17,7 +17,7 @@ using clients::Time;
 using record::CaptureDirection;
 using wire::PropertyId;
 
-constexpr std::size_t kMostAsked = 100'000;
+constexpr std::size_t kMaxAsked = 100'000;
 
 // Sent once: of what was sent again, the log does not say why.
 wire::Publish publish_of(const codec::Message& message) {
@@ -56,7 +56,7 @@ class LoggedClients {
     const auto bytes = wire::encode(packet);
     if (bytes) judge_.sent(connection.number, *bytes, at);
   }
-  void told(const Connection& connection, const wire::Packet& packet, Time at) {
+  void received(const Connection& connection, const wire::Packet& packet, Time at) {
     const auto bytes = wire::encode(packet);
     if (bytes) judge_.delivered(connection.number, *bytes, at);
   }
@@ -67,7 +67,7 @@ class LoggedClients {
     found->second.number = ++last_;
     judge_.opened(last_, at);
     sent(found->second, wire::Connect{.client_id = client_id}, at);
-    told(found->second, wire::Connack{}, at);
+    received(found->second, wire::Connack{}, at);
     return found->second;
   }
 
@@ -78,15 +78,15 @@ class LoggedClients {
       if (++connection.last_id == 0) connection.last_id = 1;
       publish.packet_id = connection.last_id;
     }
-    if (message.message.response_topic && asked_.size() < kMostAsked) {
+    if (message.message.response_topic && asked_.size() < kMaxAsked) {
       asked_[key_of(*message.message.response_topic, message.message)] = message.client_id;
     }
     sent(connection, publish, message.time);
     if (publish.qos == 0) return;
-    told(connection,
-         wire::Ack{.kind = publish.qos == 1 ? wire::AckKind::kPuback : wire::AckKind::kPubcomp,
-                   .packet_id = publish.packet_id},
-         message.time);
+    received(connection,
+             wire::Ack{.kind = publish.qos == 1 ? wire::AckKind::kPuback : wire::AckKind::kPubcomp,
+                       .packet_id = publish.packet_id},
+             message.time);
   }
 
   void add_delivery(const record::CapturedMessage& message) {
@@ -101,7 +101,7 @@ class LoggedClients {
     // Whether the client has it, only its PUBACK would say.
     wire::Publish publish = publish_of(message.message);
     publish.qos = 0;
-    told(found->second, publish, message.time);
+    received(found->second, publish, message.time);
   }
 
   static std::string key_of(const std::string& topic, const codec::Message& message) {

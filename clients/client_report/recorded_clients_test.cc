@@ -87,7 +87,7 @@ std::string version(std::int64_t later_ms, int counter = 1) {
          std::to_string(counter) + ":StateStore";
 }
 
-TEST(JudgedLog, ARightClientIsAccusedOfNothing) {
+TEST(JudgedLog, FindsNothingInAConformingClient) {
   Log log;
   log.known_clock(0)
       .set("1")
@@ -135,7 +135,7 @@ TEST(JudgedLog, TokensAndClocksAreComparedWithTheStores) {
   EXPECT_THAT(Log().set("1", 62'000).broken(), IsEmpty());
 }
 
-TEST(JudgedCapture, BytesThatAreMissingAccuseNobody) {
+TEST(JudgedCapture, BytesThatAreMissingAreNoFinding) {
   const auto traffic = [](bool lost) {
     clients::Judge judge({.store_node = "StateStore", .from_start = false});
     clients::Play play;

@@ -17,10 +17,10 @@ namespace {
 
 using endpoint::Socket;
 
-constexpr std::size_t kMostLine = std::size_t{64} << 20U;  // bytes
-constexpr std::size_t kMostLastWords = 2'000;
+constexpr std::size_t kMaxLine = std::size_t{64} << 20U;  // bytes
+constexpr std::size_t kMaxLastWords = 2'000;
 constexpr std::size_t kReadAtOnce = std::size_t{64} << 10U;
-constexpr int kMostReads = 16;  // before others have their turn
+constexpr int kMaxReads = 16;  // before others have their turn
 constexpr std::chrono::milliseconds kToEnd{500};
 
 struct Pipe {
@@ -87,8 +87,8 @@ AdapterProcess::AdapterProcess(ChildProcess child, Socket input, Socket output, 
 std::size_t AdapterProcess::resident_bytes() const {
   std::size_t pages = 0;
   std::vector<pid_t> family = {child_.pid()};
-  constexpr std::size_t kMost = 1'000;  // of its processes
-  for (std::size_t i = 0; i < family.size() && i < kMost; ++i) {
+  constexpr std::size_t kMax = 1'000;  // of its processes
+  for (std::size_t i = 0; i < family.size() && i < kMax; ++i) {
     const std::string folder = "/proc/" + std::to_string(family[i]);
     std::size_t whole = 0;
     std::size_t resident = 0;
@@ -131,7 +131,7 @@ void AdapterProcess::move() {
 
 void AdapterProcess::read_output() {
   std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
-  for (int i = 0; i < kMostReads && !gone_; ++i) {
+  for (int i = 0; i < kMaxReads && !gone_; ++i) {
     const ssize_t got = ::read(output_.descriptor(), buffer.data(), buffer.size());
     if (got < 0 && has_to_wait()) return;
     if (got <= 0) gone_ = true;
@@ -143,13 +143,13 @@ void AdapterProcess::read_output() {
         lines_.push_back(std::exchange(held_, {}));
       }
     }
-    if (held_.size() > kMostLine) gone_ = true;
+    if (held_.size() > kMaxLine) gone_ = true;
   }
 }
 
 void AdapterProcess::read_errors() {
   std::array<char, kReadAtOnce> buffer;  // NOLINT: 64 KiB are not cleared for nothing
-  for (int i = 0; i < kMostReads && !errors_ended_; ++i) {
+  for (int i = 0; i < kMaxReads && !errors_ended_; ++i) {
     const ssize_t got = ::read(errors_.descriptor(), buffer.data(), buffer.size());
     if (got < 0 && has_to_wait()) return;
     if (got <= 0) {
@@ -157,8 +157,8 @@ void AdapterProcess::read_errors() {
       return;
     }
     last_words_.append(buffer.data(), static_cast<std::size_t>(got));
-    if (last_words_.size() > kMostLastWords) {
-      last_words_.erase(0, last_words_.size() - kMostLastWords);
+    if (last_words_.size() > kMaxLastWords) {
+      last_words_.erase(0, last_words_.size() - kMaxLastWords);
     }
   }
 }

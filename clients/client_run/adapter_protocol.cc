@@ -17,9 +17,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kMostShown = 200;
+constexpr std::size_t kMaxShown = 200;
 
-std::string in_quotes(std::string_view bytes) { return '"' + escape(bytes, kMostShown) + '"'; }
+std::string in_quotes(std::string_view bytes) { return '"' + escape(bytes, kMaxShown) + '"'; }
 
 std::string lower_hex(std::string_view bytes) {
   std::string out = codec::base16_encode(bytes);
@@ -81,8 +81,9 @@ void read_value(const JsonMembers& members, const json& object, const char* name
   out.value = bytes_member(members, name);
 }
 
-void read_success(const json& object, CommandKind command, JsonComplaint& complaint, Report& out) {
-  const JsonMembers members(object, "/ok", complaint);
+void read_success(const json& object, CommandKind command, JsonDiagnostic& diagnostic,
+                  Report& out) {
+  const JsonMembers members(object, "/ok", diagnostic);
   switch (command) {
     case CommandKind::kSet:
       out.kind = members.flag("applied") ? ResultKind::kApplied : ResultKind::kNotApplied;
@@ -116,8 +117,8 @@ void read_success(const json& object, CommandKind command, JsonComplaint& compla
 Result<Greeting, std::string> read_greeting(std::string_view line) {
   const auto object = object_of(line);
   if (!object) return fail(not_a_line(line));
-  JsonComplaint complaint;
-  const JsonMembers members(*object, "", complaint);
+  JsonDiagnostic diagnostic;
+  const JsonMembers members(*object, "", diagnostic);
   const int version = members.integer<int>("fencepost_adapter", 1);
   Greeting out{.name = members.text("name")};
   if (const json* all = members.find("capabilities"); all != nullptr) {
@@ -138,7 +139,7 @@ Result<Greeting, std::string> read_greeting(std::string_view line) {
       }
     }
   }
-  if (complaint.any()) return fail("its greeting: " + complaint.text());
+  if (diagnostic.any()) return fail("its greeting: " + diagnostic.text());
   if (version != kAdapterVersion) {
     return fail("it speaks version " + std::to_string(version) +
                 " of the adapters' language, and we " + std::to_string(kAdapterVersion));
@@ -178,17 +179,17 @@ std::string command_line(const Command& command, const CommandContext& context) 
 std::optional<std::int64_t> id_of(std::string_view line) {
   const auto object = object_of(line);
   if (!object) return std::nullopt;
-  JsonComplaint complaint;
-  const auto id = JsonMembers(*object, "", complaint).integer<std::int64_t>("id");
-  if (complaint.any()) return std::nullopt;
+  JsonDiagnostic diagnostic;
+  const auto id = JsonMembers(*object, "", diagnostic).integer<std::int64_t>("id");
+  if (diagnostic.any()) return std::nullopt;
   return id;
 }
 
 Result<Report, std::string> read_report(std::string_view line, CommandKind command) {
   const auto object = object_of(line);
   if (!object) return fail(not_a_line(line));
-  JsonComplaint complaint;
-  const JsonMembers members(*object, "", complaint);
+  JsonDiagnostic diagnostic;
+  const JsonMembers members(*object, "", diagnostic);
   Report out;
   if (members.has("error") == members.has("ok")) {
     return fail("the result " + in_quotes(line) + " needs either ok or error");
@@ -197,14 +198,14 @@ Result<Report, std::string> read_report(std::string_view line, CommandKind comma
   if (!body->is_object())
     return fail("the result " + in_quotes(line) + ": ok and error are objects");
   if (members.has("error")) {
-    const JsonMembers error(*body, "/error", complaint);
+    const JsonMembers error(*body, "/error", diagnostic);
     out.kind = ResultKind::kError;
     out.error_kind = error.text("kind");
     out.error_text = error.text("text");
   } else {
-    read_success(*body, command, complaint, out);
+    read_success(*body, command, diagnostic, out);
   }
-  if (complaint.any()) return fail("the result " + in_quotes(line) + ": " + complaint.text());
+  if (diagnostic.any()) return fail("the result " + in_quotes(line) + ": " + diagnostic.text());
   return out;
 }
 
@@ -237,8 +238,7 @@ std::string describe(const Report& report) {
     case ResultKind::kError:
       break;
   }
-  return "an error (" + escape(report.error_kind, kMostShown) +
-         "): " + in_quotes(report.error_text);
+  return "an error (" + escape(report.error_kind, kMaxShown) + "): " + in_quotes(report.error_text);
 }
 
 std::string describe(const Expected& expected, codec::DialectId dialect) {

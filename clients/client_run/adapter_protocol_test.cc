@@ -61,7 +61,7 @@ TEST(AdapterProtocol, ResultsAreRead) {
 struct BadLine {
   const char* line;
   CommandKind command;
-  const char* complaint;
+  const char* diagnostic;
 };
 
 class BadReport : public ::testing::TestWithParam<BadLine> {};
@@ -69,7 +69,7 @@ class BadReport : public ::testing::TestWithParam<BadLine> {};
 TEST_P(BadReport, IsRefused) {
   const auto report = read_report(GetParam().line, GetParam().command);
   ASSERT_FALSE(report);
-  EXPECT_THAT(report.error(), HasSubstr(GetParam().complaint));
+  EXPECT_THAT(report.error(), HasSubstr(GetParam().diagnostic));
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -91,7 +91,7 @@ INSTANTIATE_TEST_SUITE_P(
                               CommandKind::kNotification, "set or delete"},
                       BadLine{R"({"id":1,"error":{"kind":"k"}})", CommandKind::kSet, "\"text\""}));
 
-TEST(AdapterProtocol, LocksAreToldWithTheirHolderAndLease) {
+TEST(AdapterProtocol, LocksAreReportedWithTheirHolderAndLease) {
   const Command lock{.kind = CommandKind::kLock,
                      .key = "l",
                      .value = "me",

@@ -8,15 +8,15 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
-#include "clients/client_run/charge.h"
-#include "clients/client_run/stage.h"
+#include "clients/client_run/attribution.h"
+#include "clients/client_run/test_bed.h"
 #include "codec/resp3.h"
 #include "hlc/hlc.h"
 
 namespace fencepost::client_run {
 namespace {
 
-constexpr std::size_t kMostOfKey = 60;
+constexpr std::size_t kMaxOfKey = 60;
 constexpr Milliseconds kToDisconnect{1'000};
 constexpr Milliseconds kForOneNotification{3'000};
 
@@ -24,7 +24,7 @@ Moment after(Milliseconds time) { return std::chrono::steady_clock::now() + time
 
 std::string title_of(const Command& command) {
   std::string out(name(command.kind));
-  if (request_of(command)) out += " \"" + escape(command.key, kMostOfKey) + '"';
+  if (request_of(command)) out += " \"" + escape(command.key, kMaxOfKey) + '"';
   return out;
 }
 
@@ -52,8 +52,8 @@ bool is_token_of(const Awaited& lock, const std::optional<std::string>& token) {
 }
 
 std::string quoted_or_none(const std::optional<std::string>& text) {
-  constexpr std::size_t kMost = 200;
-  return text ? '"' + escape(*text, kMost) + '"' : "none";
+  constexpr std::size_t kMax = 200;
+  return text ? '"' + escape(*text, kMax) + '"' : "none";
 }
 
 BrokerOptions broker_options(const ClientCase& test_case, codec::DialectId dialect) {
@@ -84,19 +84,19 @@ class CasePlayer {
 
   PlayResult play() {
     const Moment began = std::chrono::steady_clock::now();
-    auto stage = Stage::open(broker_options(case_, options_.dialect), adapter_);
-    if (!stage) {
-      result_.suite_error = "no port for our broker: " + stage.error();
+    auto test_bed = TestBed::open(broker_options(case_, options_.dialect), adapter_);
+    if (!test_bed) {
+      result_.suite_error = "no port for our broker: " + test_bed.error();
       return std::move(result_);
     }
-    stage_ = std::move(*stage);
-    stage_->stop_with(options_.stop);
+    test_bed_ = std::move(*test_bed);
+    test_bed_->stop_with(options_.stop);
     play_steps();
     if (!result_.adapter_is_lost) end_connection();
-    stage_->close();
+    test_bed_->close();
     take_findings();
-    if (!stage_->trouble().empty()) result_.suite_error = "our broker " + stage_->trouble();
-    result_.wire = stage_->broker().trace();
+    if (!test_bed_->error().empty()) result_.suite_error = "our broker " + test_bed_->error();
+    result_.wire = test_bed_->broker().trace();
     result_.time =
         std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - began);
     return std::move(result_);
@@ -106,7 +106,7 @@ class CasePlayer {
   [[nodiscard]] bool can(std::string_view capability) const {
     return greeting_.capabilities.contains(capability);
   }
-  ScriptedBroker& broker() { return stage_->broker(); }
+  ScriptedBroker& broker() { return test_bed_->broker(); }
 
   // Of the step that is played. `rule`: empty where none follows from it.
   void add_problem(std::string_view rule, std::string expected, std::string actual) {
@@ -127,9 +127,9 @@ class CasePlayer {
   }
   // The rule of a command that has come to nothing: that of its own answer, else of what has
   // happened to the client before.
-  [[nodiscard]] std::string_view rule_of_silence(const CommandStep& step) const {
-    const std::string_view own = charge::of_reply(step, nullptr);
-    return cited_or(charge::of_answer(step) || provoked_.empty() ? own : provoked_);
+  [[nodiscard]] std::string_view rule_of_no_response(const CommandStep& step) const {
+    const std::string_view own = attribution::of_reply(step, nullptr);
+    return cited_or(attribution::of_answer(step) || provoked_.empty() ? own : provoked_);
   }
 
   void play_steps() {
@@ -148,13 +148,13 @@ class CasePlayer {
         connect();
         connected = true;
       }
-      step_began_ = stage_->now();
+      step_began_ = test_bed_->now();
       // What follows a step that failed would fail for the same reason.
       if (!result_.problems.empty()) return;
       std::visit([this](const auto& step) { play_step(step); }, step_->what);
-      step_ended_ = stage_->now();
+      step_ended_ = test_bed_->now();
       if (!result_.problems.empty()) return;
-      if (const auto rule = charge::of_event(*step_)) provoked_ = cited_or(*rule);
+      if (const auto rule = attribution::of_event(*step_)) provoked_ = cited_or(*rule);
     }
   }
 
@@ -201,8 +201,8 @@ class CasePlayer {
 
   void play_step(const NotificationStep& step) {
     const std::string wanted = fmt::format(
-        "the notification that \"{}\" {}", escape(step.key, kMostOfKey),
-        step.operation == codec::Operation::kSet ? "is \"" + escape(step.value, kMostOfKey) + '"'
+        "the notification that \"{}\" {}", escape(step.key, kMaxOfKey),
+        step.operation == codec::Operation::kSet ? "is \"" + escape(step.value, kMaxOfKey) + '"'
                                                  : "is deleted");
     while (true) {
       CommandStep next{
@@ -212,20 +212,20 @@ class CasePlayer {
       const auto report = read_report(*under_way.line, CommandKind::kNotification);
       if (!report) return distrust(report.error());
       // QoS 1: what has come may come again.
-      const std::string told = describe(*report);
-      if (report->kind == ResultKind::kChanged && told == last_notification_) continue;
+      const std::string description = describe(*report);
+      if (report->kind == ResultKind::kChanged && description == last_notification_) continue;
       const bool is_it =
           report->kind == ResultKind::kChanged && report->key == step.key &&
           report->operation == step.operation &&
           (step.operation == codec::Operation::kDelete || report->value == step.value);
       if (is_it) {
-        last_notification_ = told;
+        last_notification_ = description;
       } else if (reconnected_ && report->kind == ResultKind::kChanged &&
                  observed_.contains(report->key)) {
         continue;  // a client may read what it has missed, and tell that
       } else {
         add_problem(rule_of_notification(step, *report), wanted,
-                    report->kind == ResultKind::kMissing ? "none came" : told);
+                    report->kind == ResultKind::kMissing ? "none came" : description);
       }
       return;
     }
@@ -233,15 +233,15 @@ class CasePlayer {
 
   [[nodiscard]] std::string_view rule_of_notification(const NotificationStep& wanted,
                                                       const Report& report) const {
-    const auto is_told = [&report](const Step& step) {
+    const auto is_reported = [&report](const Step& step) {
       const auto* next = std::get_if<NotificationStep>(&step.what);
       return next != nullptr && next->key == report.key && next->operation == report.operation &&
              next->value == report.value;
     };
-    const bool is_of_case = std::any_of(case_.steps.begin(), case_.steps.end(), is_told);
+    const bool is_of_case = std::any_of(case_.steps.begin(), case_.steps.end(), is_reported);
     const bool observed = observed_.contains(report.key);
     const std::string_view own =
-        charge::of_notification(wanted, {report, observed, observed && is_of_case});
+        attribution::of_notification(wanted, {report, observed, observed && is_of_case});
     // What a right store never sends is told, or has kept what it sends from being told.
     const bool is_provoked = provoked_.starts_with("NTF-") || provoked_.starts_with("LIFE-");
     const bool is_strange = report.kind == ResultKind::kMissing || (observed && !is_of_case);
@@ -253,34 +253,34 @@ class CasePlayer {
 
   void play_step(const BrokerStep& step) { broker().set_limits(step); }
   void play_step(const ClockStep& /*step*/) {}  // it is so from the beginning
-  void play_step(const OtherStep& step) { broker().change(step, stage_->now()); }
-  void play_step(const NotifyStep& step) { broker().notify(step, stage_->now()); }
-  void play_step(const StrayStep& step) { broker().stray(step, stage_->now()); }
+  void play_step(const OtherStep& step) { broker().change(step, test_bed_->now()); }
+  void play_step(const NotifyStep& step) { broker().notify(step, test_bed_->now()); }
+  void play_step(const UnmatchedStep& step) { broker().unmatched(step, test_bed_->now()); }
   void play_step(const CutStep& step) {
-    broker().cut(step, stage_->now());
-    (void)stage_->run_until([this] { return !broker().is_connected(); }, after(options_.grace));
+    broker().cut(step, test_bed_->now());
+    (void)test_bed_->run_until([this] { return !broker().is_connected(); }, after(options_.grace));
   }
   void play_step(const PauseStep& step) {
-    (void)stage_->run_until([] { return false; }, after(step.time));
+    (void)test_bed_->run_until([] { return false; }, after(step.time));
     notice_loss();
   }
 
   void play_step(const ReconnectStep& step) {
     reconnected_ = true;
     if (!can("reconnects")) return connect();
-    const bool back = stage_->run_until([this] { return broker().is_connected(); },
-                                        after(options_.timeout + options_.grace));
+    const bool back = test_bed_->run_until([this] { return broker().is_connected(); },
+                                           after(options_.timeout + options_.grace));
     if (!back && !notice_loss()) {
       add_problem(cited_or("LIFE-KEY-1"),
                   "a new connection, as the adapter says that its SDK makes one by itself",
                   "none came");
     }
     if (!back || step.observed.empty()) return;
-    const bool again = stage_->run_until([&] { return broker().is_observed(step.observed); },
-                                         after(options_.timeout + options_.grace));
+    const bool again = test_bed_->run_until([&] { return broker().is_observed(step.observed); },
+                                            after(options_.timeout + options_.grace));
     if (again || notice_loss()) return;
     add_problem(cited_or("LIFE-RECONNECT-1"),
-                fmt::format("KEYNOTIFY \"{}\" again", escape(step.observed, kMostOfKey)),
+                fmt::format("KEYNOTIFY \"{}\" again", escape(step.observed, kMaxOfKey)),
                 "it has not come on the new connection");
   }
 
@@ -301,7 +301,7 @@ class CasePlayer {
     under_way.id = ++last_id_;
     const auto token = versions_.find(command.token);
     adapter_.send(command_line(command, {.id = under_way.id,
-                                         .port = stage_->port(),
+                                         .port = test_bed_->port(),
                                          .client_id = client_id_,
                                          .token = token == versions_.end() ? "" : token->second,
                                          .timeout = command.timeout.value_or(options_.timeout)}));
@@ -319,10 +319,10 @@ class CasePlayer {
   // Takes the lines that have come. False after one that is none.
   bool take_lines(const std::vector<Underway*>& all) {
     while (auto line = adapter_.take_line()) {
-      constexpr std::size_t kMostReports = 60;
-      constexpr std::size_t kMostOfLine = 400;
-      if (result_.reports.size() < kMostReports) {
-        result_.reports.push_back(escape(*line, kMostOfLine));
+      constexpr std::size_t kMaxReports = 60;
+      constexpr std::size_t kMaxOfLine = 400;
+      if (result_.reports.size() < kMaxReports) {
+        result_.reports.push_back(escape(*line, kMaxOfLine));
       }
       const auto id = id_of(*line);
       const auto found = std::find_if(all.begin(), all.end(), [&](const Underway* each) {
@@ -347,14 +347,14 @@ class CasePlayer {
       return !take_lines(all) ||
              std::all_of(all.begin(), all.end(), [](const Underway* each) { return each->line; });
     };
-    if (stage_->run_until(done, after(most + options_.grace))) {
+    if (test_bed_->run_until(done, after(most + options_.grace))) {
       if (!strange_) return true;
       distrust(fmt::format("a line that answers none of the commands under way, {}: \"{}\"",
-                           ids_of(all), escape(*strange_, kMostOfKey * 4)));
+                           ids_of(all), escape(*strange_, kMaxOfKey * 4)));
       return false;
     }
-    if (notice_loss(rule_of_silence(*all.front()->step))) return false;
-    lose(rule_of_silence(*all.front()->step),
+    if (notice_loss(rule_of_no_response(*all.front()->step))) return false;
+    lose(rule_of_no_response(*all.front()->step),
          fmt::format("no result within {} ms: it hangs", (most + options_.grace).count()));
     return false;
   }
@@ -425,18 +425,19 @@ class CasePlayer {
       if (refused) return;
       const auto& others = broker().others();
       const std::string last =
-          others.empty() ? "" : "; another was: \"" + escape(others.back(), kMostOfKey * 4) + '"';
+          others.empty() ? "" : "; another was: \"" + escape(others.back(), kMaxOfKey * 4) + '"';
       // Where nothing was sent at all, what happened before has kept the client from it.
       const bool is_kept = others.empty() && !provoked_.empty();
       came_to_nothing_ = others.empty();
-      return add_problem(is_kept ? cited_or(provoked_) : charge::of_request(step.command, others),
-                         "the request \"" + escape(codec::encode(*request_of(step.command))) + '"',
-                         "it was not sent" + last);
+      return add_problem(
+          is_kept ? cited_or(provoked_) : attribution::of_request(step.command, others),
+          "the request \"" + escape(codec::encode(*request_of(step.command))) + '"',
+          "it was not sent" + last);
     }
     const auto token = versions_.find(step.command.token);
     if (token == versions_.end()) return;
     if (awaited.token && is_same_version(*awaited.token, token->second)) return;
-    add_problem(charge::of_token(step.command.kind), "__ft " + quoted_or_none(token->second),
+    add_problem(attribution::of_token(step.command.kind), "__ft " + quoted_or_none(token->second),
                 "__ft " + quoted_or_none(awaited.token));
   }
 
@@ -479,7 +480,7 @@ class CasePlayer {
     if (report.kind == ResultKind::kHeld && under_way.ticket) {
       const Awaited& lock = broker().awaited(*under_way.ticket);
       if (is_token_of(lock, report.version)) return;
-      return add_problem(charge::of_version(report.kind),
+      return add_problem(attribution::of_version(report.kind),
                          "the version with which the lock was given, as its token",
                          describe(report));
     }
@@ -493,15 +494,15 @@ class CasePlayer {
     // What is no timestamp may be reported as none.
     const bool is_none = sent && !hlc::parse(*sent) && !report.version;
     if (is_same || is_none) return;
-    add_problem(charge::of_version(report.kind), "the version " + quoted_or_none(sent),
+    add_problem(attribution::of_version(report.kind), "the version " + quoted_or_none(sent),
                 "the version " + quoted_or_none(report.version));
   }
 
   [[nodiscard]] std::string_view rule_of_result(const CommandStep& step,
                                                 const Report& report) const {
-    const std::string_view own = charge::of_reply(step, &report);
+    const std::string_view own = attribution::of_reply(step, &report);
     if (report.kind == ResultKind::kError && step.expected.front().kind != ResultKind::kError) {
-      return together_ != nullptr ? cited_or("ENV-CORRELATION-1") : rule_of_silence(step);
+      return together_ != nullptr ? cited_or("ENV-CORRELATION-1") : rule_of_no_response(step);
     }
     // The value of another command of those that are under way.
     const bool is_value = report.kind == ResultKind::kValue || report.kind == ResultKind::kMissing;
@@ -530,8 +531,8 @@ class CasePlayer {
       strange_.reset();
       return under_way.line.has_value();
     };
-    if (stage_->run_until(done, after(kToDisconnect + options_.grace))) {
-      stage_->run_until_nobody_is_connected(kToDisconnect);
+    if (test_bed_->run_until(done, after(kToDisconnect + options_.grace))) {
+      test_bed_->run_until_nobody_is_connected(kToDisconnect);
       return;
     }
     if (had_problems) {
@@ -553,7 +554,7 @@ class CasePlayer {
     std::vector<ClientProblem> before;
     std::vector<ClientProblem> behind;
     const clients::Finding* cause = nullptr;
-    const auto findings = stage_->judge().take_findings();
+    const auto findings = test_bed_->judge().take_findings();
     for (const clients::Finding& finding : findings) {
       const bool is_forgiven = std::find(case_.forgives.begin(), case_.forgives.end(),
                                          finding.rule->id) != case_.forgives.end();
@@ -587,7 +588,7 @@ class CasePlayer {
   const Greeting& greeting_;
   const PlayOptions& options_;
   std::string client_id_;
-  std::unique_ptr<Stage> stage_{};
+  std::unique_ptr<TestBed> test_bed_{};
   PlayResult result_{};
   std::size_t index_ = 0;
   const Step* step_ = nullptr;

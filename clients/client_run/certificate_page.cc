@@ -16,8 +16,8 @@
 namespace fencepost::client_run {
 namespace {
 
-constexpr std::size_t kMostDifferences = 400;  // beyond these, the list of cases has the rest
-constexpr std::size_t kMostOpen = 3;           // whose packets are in view
+constexpr std::size_t kMaxRootCauses = 400;  // beyond these, the list of cases has the rest
+constexpr std::size_t kMaxOpen = 3;          // whose packets are in view
 
 std::string plain(std::string_view text) { return page::html(text::printable(text)); }
 
@@ -44,7 +44,7 @@ std::string lines_html(std::string_view title, const auto& lines, bool open) {
 }
 
 // A failed case: the rule first, then what else is wrong in it, and all that shows it.
-std::string difference_html(const CaseOutcome& outcome, const CertificateContext& context,
+std::string root_cause_html(const CaseOutcome& outcome, const CertificateContext& context,
                             bool open) {
   const ClientCase& test_case = *outcome.test_case;
   const PlayResult& played = outcome.played;
@@ -78,19 +78,19 @@ std::string difference_html(const CaseOutcome& outcome, const CertificateContext
 }
 
 // Of each rule one case in full, and the others behind it.
-std::string differences_html(const ClientSuiteResult& result, const CertificateContext& context) {
+std::string root_causes_html(const ClientSuiteResult& result, const CertificateContext& context) {
   std::string out;
   std::size_t shown = 0;
   std::size_t opened = 0;
-  for (const ClientDifference& each : differences(result)) {
-    if (shown >= kMostDifferences) break;
-    out += difference_html(*each.cases.front(), context, opened++ < kMostOpen);
+  for (const ClientRootCause& each : differences(result)) {
+    if (shown >= kMaxRootCauses) break;
+    out += root_cause_html(*each.cases.front(), context, opened++ < kMaxOpen);
     ++shown;
     if (each.cases.size() == 1) continue;
     out += fmt::format("<details class=\"others\"><summary>{} with {} first</summary>\n",
                        text::counted(each.cases.size() - 1, "other case"), page::html(each.rule));
-    for (std::size_t i = 1; i < each.cases.size() && shown < kMostDifferences; ++i, ++shown) {
-      out += difference_html(*each.cases[i], context, false);
+    for (std::size_t i = 1; i < each.cases.size() && shown < kMaxRootCauses; ++i, ++shown) {
+      out += root_cause_html(*each.cases[i], context, false);
     }
     out += "</details>\n";
   }
@@ -188,7 +188,8 @@ std::string facts_html(const ClientSuiteResult& result, const CertificateContext
   return "<p class=\"of\">" + out + "</p>\n";
 }
 
-page::Masthead masthead_of(const ClientSuiteResult& result, const CertificateContext& context) {
+page::PageHeader page_header_of(const ClientSuiteResult& result,
+                                const CertificateContext& context) {
   std::string sentence = fmt::format(
       "{} with {}, {} dialect: {} passed, {} failed, {} skipped; {:.1f} s",
       text::counted(result.outcomes.size(), "case"), text::one_line(result.greeting.name),
@@ -210,14 +211,14 @@ page::Masthead masthead_of(const ClientSuiteResult& result, const CertificateCon
 }  // namespace
 
 std::string html_of(const ClientSuiteResult& result, const CertificateContext& context) {
-  const page::Masthead head = masthead_of(result, context);
+  const page::PageHeader head = page_header_of(result, context);
   return page::verdict_page(
       page::certificate_page_files(), head,
       {.product = "a client, certified",
        .main = "differences",
        .document = fmt::format("Client {}: {}", text::one_line(result.greeting.name), head.title)},
       {{"facts", facts_html(result, context)},
-       {"differences", differences_html(result, context)},
+       {"differences", root_causes_html(result, context)},
        {"advice", advice_html(result)},
        {"cases", cases_html(result)}});
 }

@@ -28,13 +28,13 @@ namespace fencepost::client_run {
 [[nodiscard]] std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result);
 
 // What a client does wrongly, once: the cases that break this rule first.
-struct ClientDifference {
+struct ClientRootCause {
   std::string name{};                       // D1, D2, ...
   std::string rule{};                       // see ClientProblem
   std::vector<const CaseOutcome*> cases{};  // never empty; with the fewest steps first
 };
 // With the most cases first. Points into the result.
-[[nodiscard]] std::vector<ClientDifference> differences(const ClientSuiteResult& result);
+[[nodiscard]] std::vector<ClientRootCause> differences(const ClientSuiteResult& result);
 
 // "14 of 426 cases"; empty: all were selected.
 [[nodiscard]] std::string selection_text(const CertificateContext& context);

@@ -163,7 +163,7 @@ struct NotifyStep {
   int times = 1;
 };
 // A response that nobody has asked for.
-struct StrayStep {
+struct UnmatchedStep {
   std::string payload{};
   std::string correlation{};
 };
@@ -183,7 +183,7 @@ struct Step {
   std::string title{};  // the action
   std::string cites{};  // a requirement
   std::variant<CommandStep, TogetherStep, NotificationStep, BrokerStep, ClockStep, OtherStep,
-               NotifyStep, StrayStep, CutStep, ReconnectStep, PauseStep>
+               NotifyStep, UnmatchedStep, CutStep, ReconnectStep, PauseStep>
       what{};
 };
 

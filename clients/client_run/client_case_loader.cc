@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/utf8.h"
-#include "clients/client_run/charge.h"
+#include "clients/client_run/attribution.h"
 #include "clients/client_run/step_words.h"
 #include "suite/scenario/axes.h"
 #include "suite/scenario/yaml_reader.h"
@@ -40,7 +40,7 @@ constexpr std::array kOtherFields = {"set"sv, "del"sv, "value"sv, "after"sv};
 constexpr std::array kNotifyFields = {"key"sv,     "operation"sv, "value"sv,
                                       "payload"sv, "version"sv,   "times"sv};
 constexpr std::array kReconnectFields = {"observed"sv};
-constexpr std::array kStrayFields = {"payload"sv, "correlation"sv};
+constexpr std::array kUnmatchedFields = {"payload"sv, "correlation"sv};
 constexpr std::array kCommands = {
     CommandKind::kConnect, CommandKind::kDisconnect, CommandKind::kSet,     CommandKind::kGet,
     CommandKind::kDel,     CommandKind::kVdel,       CommandKind::kObserve, CommandKind::kUnobserve,
@@ -64,7 +64,7 @@ class ClientStepLoader {
 
   void load(YamlNode steps) {
     if (!steps.is_list() || steps.size() == 0) {
-      reader_.complain(steps, "steps must be a list of at least one step");
+      reader_.diagnose(steps, "steps must be a list of at least one step");
       return;
     }
     for (const YamlNode node : steps.items()) {
@@ -79,13 +79,13 @@ class ClientStepLoader {
       const std::string& word = entry.key.scalar();
       if (is_one_of(kBesideActions, word)) continue;
       if (out) {
-        reader_.complain(entry.key, "a step has one action, and this one has both \"" + *out +
+        reader_.diagnose(entry.key, "a step has one action, and this one has both \"" + *out +
                                         "\" and \"" + word + "\"; make two steps");
         return std::nullopt;
       }
       out = word;
     }
-    if (!out) reader_.complain(node, "this step does nothing; give it an action such as set");
+    if (!out) reader_.diagnose(node, "this step does nothing; give it an action such as set");
     return out;
   }
 
@@ -93,7 +93,7 @@ class ClientStepLoader {
     if (!reader_.check_map(node, "step", kStepFields)) return std::nullopt;
     const auto action = action_of(node);
     if (!action) return std::nullopt;
-    const std::size_t before = reader_.complaints();
+    const std::size_t before = reader_.diagnostics();
     Step out{.position = reader_.position(node), .title = *action};
     if (const auto cites = node.member("cites"); cites.is_defined()) {
       out.cites = load_citation(cites);
@@ -104,14 +104,14 @@ class ClientStepLoader {
     } else {
       for (const std::string_view beside : {"answer"sv, "expect"sv}) {
         if (const auto found = node.member(beside); found.is_defined()) {
-          reader_.complain(found, "only commands have this; \"" + *action + "\" is none");
+          reader_.diagnose(found, "only commands have this; \"" + *action + "\" is none");
         }
       }
       load_other_action(*action, node, body, out);
     }
-    if (reader_.complaints() > before) return std::nullopt;
-    if (!charge::is_charged(out)) {
-      reader_.complain(node, "when this step fails, no rule follows from it: add cites");
+    if (reader_.diagnostics() > before) return std::nullopt;
+    if (!attribution::is_attributed(out)) {
+      reader_.diagnose(node, "when this step fails, no rule follows from it: add cites");
     }
     return out;
   }
@@ -120,7 +120,7 @@ class ClientStepLoader {
     std::string id = reader_.text(node, "cites").value_or("");
     const auto& known = case_.requirements;
     if (std::find(known.begin(), known.end(), id) == known.end()) {
-      reader_.complain(node, "cites must be one of the case's requirements, not \"" + id + '"');
+      reader_.diagnose(node, "cites must be one of the case's requirements, not \"" + id + '"');
     }
     return id;
   }
@@ -137,7 +137,7 @@ class ClientStepLoader {
       load_command_fields(body, out);
     }
     if (const auto answer = step.member("answer"); answer.is_defined()) {
-      if (!request_of(out.command)) reader_.complain(answer, "only a request has an answer");
+      if (!request_of(out.command)) reader_.diagnose(answer, "only a request has an answer");
       out.answer = read_answer(reader_, answer);
     }
     out.expected = read_expected(reader_, step, kind);
@@ -150,23 +150,23 @@ class ClientStepLoader {
     Command& command = out.command;
     const auto given = [&body](std::string_view name) { return body.member(name).is_defined(); };
     const bool is_set = command.kind == CommandKind::kSet;
-    if (request_of(command) && !given("key")) reader_.complain(body, "it needs a key");
+    if (request_of(command) && !given("key")) reader_.diagnose(body, "it needs a key");
     if (given("key")) command.key = read_bytes(reader_, body.member("key"), "key").value_or("");
     const bool with_value = is_set || command.kind == CommandKind::kVdel;
     if (with_value != given("value")) {
-      reader_.complain(body, with_value ? "it needs a value" : "only set and vdel have a value");
+      reader_.diagnose(body, with_value ? "it needs a value" : "only set and vdel have a value");
     }
     if (given("value")) {
       command.value = read_bytes(reader_, body.member("value"), "value").value_or("");
     }
     load_lock_fields(body, command);
     if (!is_set && (given("condition") || given("px"))) {
-      reader_.complain(body, "only set has a condition or px");
+      reader_.diagnose(body, "only set has a condition or px");
     }
     if (given("condition")) load_condition(body.member("condition"), command);
     if (given("px")) {
-      constexpr std::int64_t kMost = 1'000'000'000'000;
-      const auto time = reader_.integer(body.member("px"), "px", 0, kMost);
+      constexpr std::int64_t kMax = 1'000'000'000'000;
+      const auto time = reader_.integer(body.member("px"), "px", 0, kMax);
       if (time) command.expires_after = Milliseconds(*time);
     }
     if (given("token")) load_token(body.member("token"), command);
@@ -186,13 +186,13 @@ class ClientStepLoader {
     const bool is_lock = command.kind == CommandKind::kLock;
     const bool with_holder = is_lock || command.kind == CommandKind::kUnlock;
     if (with_holder != given("holder")) {
-      reader_.complain(body, with_holder ? "it needs a holder" : "only locks have a holder");
+      reader_.diagnose(body, with_holder ? "it needs a holder" : "only locks have a holder");
     }
     if (is_lock != given("lease")) {
-      reader_.complain(body, is_lock ? "it needs a lease" : "only lock has a lease");
+      reader_.diagnose(body, is_lock ? "it needs a lease" : "only lock has a lease");
     }
     if (!is_lock && (given("renew") || given("wait"))) {
-      reader_.complain(body, "only lock has renew or wait");
+      reader_.diagnose(body, "only lock has renew or wait");
     }
     if (given("holder")) {
       command.value = read_bytes(reader_, body.member("holder"), "holder").value_or("");
@@ -212,14 +212,14 @@ class ClientStepLoader {
     } else if (*word == "NEX") {
       command.condition = codec::Condition::kIfAbsentOrEqual;
     } else {
-      reader_.complain(node, "condition must be NX or NEX, not \"" + *word + '"');
+      reader_.diagnose(node, "condition must be NX or NEX, not \"" + *word + '"');
     }
   }
 
   void load_token(YamlNode node, Command& command) {
     command.token = reader_.text(node, "token").value_or("");
     if (saved_.contains(command.token)) return;
-    reader_.complain(node, "no step before saves a version as \"" + command.token + '"');
+    reader_.diagnose(node, "no step before saves a version as \"" + command.token + '"');
   }
 
   void load_other_action(const std::string& action, YamlNode step, YamlNode body, Step& out) {
@@ -229,7 +229,7 @@ class ClientStepLoader {
     if (action == "clock") return load_clock(body, out);
     if (action == "other") return load_other(body, out);
     if (action == "notify") return load_notify(body, out);
-    if (action == "stray") return load_stray(body, out);
+    if (action == "stray") return load_unmatched(body, out);
     if (action == "wait") {
       out.what = PauseStep{reader_.duration(body, "wait").value_or(Milliseconds{})};
       return;
@@ -250,17 +250,17 @@ class ClientStepLoader {
       if (!loaded) return;
       auto* command = std::get_if<CommandStep>(&loaded->what);
       if (command == nullptr || !request_of(command->command)) {
-        reader_.complain(item, "together has requests only");
+        reader_.diagnose(item, "together has requests only");
         return;
       }
       all.commands.push_back(std::move(*command));
     }
-    if (all.commands.size() < 2) reader_.complain(body, "together must be at least two requests");
+    if (all.commands.size() < 2) reader_.diagnose(body, "together must be at least two requests");
     if (const auto order = step.member("order"); order.is_defined()) {
       const auto word = reader_.text(order, "order");
       all.reversed = word == "reversed";
       if (word && *word != "reversed" && *word != "sent") {
-        reader_.complain(order, "order must be sent or reversed, not \"" + *word + '"');
+        reader_.diagnose(order, "order must be sent or reversed, not \"" + *word + '"');
       }
     }
     out.what = std::move(all);
@@ -271,7 +271,7 @@ class ClientStepLoader {
     if (!word) return std::nullopt;
     if (*word == "set") return codec::Operation::kSet;
     if (*word == "delete") return codec::Operation::kDelete;
-    reader_.complain(node, "operation must be set or delete, not \"" + *word + '"');
+    reader_.diagnose(node, "operation must be set or delete, not \"" + *word + '"');
     return std::nullopt;
   }
 
@@ -290,18 +290,18 @@ class ClientStepLoader {
   void load_broker(YamlNode body, Step& out) {
     if (!reader_.check_map(body, "broker", kBrokerFields)) return;
     BrokerStep step;
-    constexpr std::int64_t kMost16 = 65'535;
-    constexpr std::int64_t kMostBytes = 16 << 20;
+    constexpr std::int64_t kMax16 = 65'535;
+    constexpr std::int64_t kMaxBytes = 16 << 20;
     if (const auto most = body.member("receive_maximum"); most.is_defined()) {
-      const auto number = reader_.integer(most, "receive_maximum", 1, kMost16);
+      const auto number = reader_.integer(most, "receive_maximum", 1, kMax16);
       if (number) step.receive_maximum = static_cast<std::uint16_t>(*number);
     }
     if (const auto most = body.member("maximum_packet_size"); most.is_defined()) {
-      const auto number = reader_.integer(most, "maximum_packet_size", 1, kMostBytes);
+      const auto number = reader_.integer(most, "maximum_packet_size", 1, kMaxBytes);
       if (number) step.largest_packet = static_cast<std::uint32_t>(*number);
     }
     if (const auto time = body.member("keep_alive"); time.is_defined()) {
-      const auto number = reader_.integer(time, "keep_alive", 1, kMost16);
+      const auto number = reader_.integer(time, "keep_alive", 1, kMax16);
       if (number) step.keep_alive_s = static_cast<std::uint16_t>(*number);
     }
     if (const auto forgets = body.member("forgets_session"); forgets.is_defined()) {
@@ -324,7 +324,7 @@ class ClientStepLoader {
   void load_clock(YamlNode body, Step& out) {
     if (!reader_.check_map(body, "clock", kClockFields)) return;
     const bool ahead = body.member("ahead").is_defined();
-    if (body.size() != 1) return reader_.complain(body, "clock takes either ahead or behind");
+    if (body.size() != 1) return reader_.diagnose(body, "clock takes either ahead or behind");
     const auto time = reader_.duration(body.member(ahead ? "ahead" : "behind"), "clock");
     if (time) out.what = ClockStep{ahead ? *time : -*time};
   }
@@ -334,7 +334,7 @@ class ClientStepLoader {
     OtherStep step;
     const bool is_set = body.member("set").is_defined();
     if (is_set == body.member("del").is_defined() || is_set != body.member("value").is_defined()) {
-      return reader_.complain(body, "other takes {set: key, value: bytes} or {del: key}");
+      return reader_.diagnose(body, "other takes {set: key, value: bytes} or {del: key}");
     }
     step.verb = is_set ? codec::Verb::kSet : codec::Verb::kDel;
     step.key = read_bytes(reader_, body.member(is_set ? "set" : "del"), "key").value_or("");
@@ -351,7 +351,7 @@ class ClientStepLoader {
     step.key = read_bytes(reader_, body.member("key"), "key").value_or("");
     const auto payload = body.member("payload");
     if (payload.is_defined() == body.member("operation").is_defined()) {
-      return reader_.complain(body, "notify takes either an operation or a payload");
+      return reader_.diagnose(body, "notify takes either an operation or a payload");
     }
     if (payload.is_defined()) {
       step.payload = read_bytes(reader_, payload, "payload").value_or("");
@@ -366,8 +366,8 @@ class ClientStepLoader {
       if (step.version == "none") step.version = "";
     }
     if (const auto times = body.member("times"); times.is_defined()) {
-      constexpr std::int64_t kMostTimes = 100;
-      step.times = static_cast<int>(reader_.integer(times, "times", 1, kMostTimes).value_or(1));
+      constexpr std::int64_t kMaxTimes = 100;
+      step.times = static_cast<int>(reader_.integer(times, "times", 1, kMaxTimes).value_or(1));
     }
     out.what = std::move(step);
   }
@@ -381,11 +381,11 @@ class ClientStepLoader {
     out.what = std::move(step);
   }
 
-  void load_stray(YamlNode body, Step& out) {
-    if (!reader_.check_map(body, "stray", kStrayFields, {"payload", "correlation"})) return;
+  void load_unmatched(YamlNode body, Step& out) {
+    if (!reader_.check_map(body, "stray", kUnmatchedFields, {"payload", "correlation"})) return;
     out.what =
-        StrayStep{read_bytes(reader_, body.member("payload"), "payload").value_or(""),
-                  read_bytes(reader_, body.member("correlation"), "correlation").value_or("")};
+        UnmatchedStep{read_bytes(reader_, body.member("payload"), "payload").value_or(""),
+                      read_bytes(reader_, body.member("correlation"), "correlation").value_or("")};
   }
 
   YamlReader& reader_;
@@ -457,12 +457,12 @@ class ClientFileLoader {
     if (!root || !root->member("certifies").is_defined()) return;
     if (!reader.check_map(*root, "the file", kFileFields, {"certifies", "area", "cases"})) return;
     if (root->member("certifies").scalar() != "clients") {
-      reader.complain(root->member("certifies"), "certifies: clients is all that there is");
+      reader.diagnose(root->member("certifies"), "certifies: clients is all that there is");
     }
     area_ = reader.text(root->member("area"), "area").value_or("");
     const YamlNode cases = root->member("cases");
     if (!cases.is_list() || cases.size() == 0) {
-      reader.complain(cases, "cases must be a list of at least one case");
+      reader.diagnose(cases, "cases must be a list of at least one case");
     }
     for (const YamlNode node : cases.items()) {
       for (const scenario::FamilyMember& member : scenario::members_of(reader, node)) {
@@ -476,7 +476,7 @@ class ClientFileLoader {
  private:
   void load_case(YamlReader& reader, const scenario::FamilyMember& member) {
     const YamlNode node = member.node;
-    const std::size_t before = reader.complaints();
+    const std::size_t before = reader.diagnostics();
     if (!reader.check_map(node, "case", kCaseFields, {"id", "title", "requirements", "steps"}))
       return;
     ClientCase out{.area = area_, .position = reader.position(node)};
@@ -488,32 +488,32 @@ class ClientFileLoader {
     reader.for_each_text(node.member("requirements"), "requirements",
                          [&](const std::string& id, YamlNode item) {
                            out.requirements.push_back(id);
-                           complain_of_unknown(reader, id, item);
+                           diagnose_unknown(reader, id, item);
                          });
-    if (out.requirements.empty()) reader.complain(node, "a case checks at least one requirement");
+    if (out.requirements.empty()) reader.diagnose(node, "a case checks at least one requirement");
     if (const auto needs = node.member("requires"); needs.is_defined()) {
       reader.for_each_text(needs, "requires", [&](const std::string& word, YamlNode item) {
         add_need(out, word);
         const auto& known = known_capabilities();
         if (std::find(known.begin(), known.end(), word) != known.end()) return;
-        reader.complain(item, "adapters have no capability \"" + word + '"');
+        reader.diagnose(item, "adapters have no capability \"" + word + '"');
       });
     }
     if (const auto forgiven = node.member("forgives"); forgiven.is_defined()) {
       reader.for_each_text(forgiven, "forgives", [&](const std::string& id, YamlNode item) {
         out.forgives.push_back(id);
-        complain_of_unknown(reader, id, item);
+        diagnose_unknown(reader, id, item);
       });
     }
     ClientStepLoader(reader, out).load(node.member("steps"));
     for (const Step& step : out.steps) {
       for (const std::string& each : needs_of(step)) add_need(out, each);
     }
-    if (reader.complaints() == before && !asks_for_a_request(out)) {
-      reader.complain(node, "an adapter that does nothing would pass this case: add a request");
+    if (reader.diagnostics() == before && !asks_for_a_request(out)) {
+      reader.diagnose(node, "an adapter that does nothing would pass this case: add a request");
     }
     check_id(reader, node, out);
-    if (reader.complaints() == before) cases_.push_back(std::move(out));
+    if (reader.diagnostics() == before) cases_.push_back(std::move(out));
   }
 
   static void add_need(ClientCase& out, const std::string& word) {
@@ -522,27 +522,27 @@ class ClientFileLoader {
   }
 
   void check_id(YamlReader& reader, YamlNode node, const ClientCase& loaded) {
-    constexpr std::size_t kMostOfId = 80;
+    constexpr std::size_t kMaxOfId = 80;
     const bool legal =
-        !loaded.id.empty() && loaded.id.size() <= kMostOfId &&
+        !loaded.id.empty() && loaded.id.size() <= kMaxOfId &&
         loaded.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-.") == std::string::npos;
     if (!legal) {
-      reader.complain(node.member("id"), "id \"" + loaded.id +
+      reader.diagnose(node.member("id"), "id \"" + loaded.id +
                                              "\" must be at most 80 lower-case letters, digits, "
                                              "dots and dashes");
     }
     const auto [entry, is_new] = seen_.emplace(loaded.id, loaded.position);
     if (is_new) return;
-    reader.complain(node.member("id"), "the case id " + loaded.id + " stands already at " +
+    reader.diagnose(node.member("id"), "the case id " + loaded.id + " stands already at " +
                                            entry->second.file + ":" +
                                            std::to_string(entry->second.line));
   }
 
-  void complain_of_unknown(YamlReader& reader, const std::string& id, YamlNode item) {
+  void diagnose_unknown(YamlReader& reader, const std::string& id, YamlNode item) {
     if (requirements_.contains(id)) return;
     const std::vector<std::string_view> names(requirements_.begin(), requirements_.end());
     const std::string guess = scenario::nearest(id, names);
-    reader.complain(item, "there is no requirement \"" + id + "\"" +
+    reader.diagnose(item, "there is no requirement \"" + id + "\"" +
                               (guess.empty() ? "; see fencepost list requirements"
                                              : "; did you mean \"" + guess + "\"?"));
   }

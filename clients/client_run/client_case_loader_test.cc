@@ -120,7 +120,7 @@ TEST(ClientCaseLoader, FilesOfCasesForStoresAreNotItsOwn) {
 
 struct BadSteps {
   const char* steps;
-  const char* complaint;
+  const char* diagnostic;
 };
 
 class BadClientCase : public ::testing::TestWithParam<BadSteps> {};
@@ -128,7 +128,7 @@ class BadClientCase : public ::testing::TestWithParam<BadSteps> {};
 TEST_P(BadClientCase, IsRefusedWithItsPlace) {
   const Loaded loaded = load_steps(GetParam().steps);
   ASSERT_THAT(loaded.errors, SizeIs(1));
-  EXPECT_THAT(scenario::describe(loaded.errors[0]), HasSubstr(GetParam().complaint));
+  EXPECT_THAT(scenario::describe(loaded.errors[0]), HasSubstr(GetParam().diagnostic));
   EXPECT_GE(loaded.errors[0].position.line, 4);
   EXPECT_THAT(loaded.cases, IsEmpty());
 }

@@ -20,7 +20,7 @@
 namespace fencepost::client_run {
 namespace {
 
-constexpr std::size_t kMostWireLines = 14;
+constexpr std::size_t kMaxWireLines = 14;
 
 // "  rule      ...", broken behind its label.
 std::string labelled(std::string_view label, const std::string& text) {
@@ -146,7 +146,7 @@ std::string failure_text(const CaseOutcome& outcome, const CertificateContext& c
   std::string out = fmt::format("FAILED {}  {}\n", test_case.id, line_text(test_case.title));
   for (const ClientProblem& each : played.problems) out += problem_text(each, context);
   const std::size_t skipped =
-      played.wire.size() > kMostWireLines ? played.wire.size() - kMostWireLines : 0;
+      played.wire.size() > kMaxWireLines ? played.wire.size() - kMaxWireLines : 0;
   if (!played.wire.empty()) {
     out += labelled(skipped > 0 ? "last packets" : "packets", "(> of the client, < of our broker)");
   }
@@ -161,13 +161,13 @@ std::string failure_text(const CaseOutcome& outcome, const CertificateContext& c
   return out + "  reproduce " + again_command(outcome, context) + "\n";
 }
 
-std::vector<ClientDifference> differences(const ClientSuiteResult& result) {
+std::vector<ClientRootCause> differences(const ClientSuiteResult& result) {
   std::map<std::string, std::vector<const CaseOutcome*>> by_rule;
   for (const CaseOutcome& each : result.outcomes) {
     if (each.verdict != CaseVerdict::kFailed) continue;
     by_rule[each.played.problems.front().requirement].push_back(&each);
   }
-  std::vector<ClientDifference> out;
+  std::vector<ClientRootCause> out;
   for (auto& [rule, cases] : by_rule) {
     std::stable_sort(cases.begin(), cases.end(), [](const auto* a, const auto* b) {
       return a->test_case->steps.size() < b->test_case->steps.size();
@@ -181,22 +181,22 @@ std::vector<ClientDifference> differences(const ClientSuiteResult& result) {
 }
 
 std::string failures_text(const ClientSuiteResult& result, const CertificateContext& context) {
-  constexpr std::size_t kMostNamed = 3;
-  const std::vector<ClientDifference> all = differences(result);
+  constexpr std::size_t kMaxNamed = 3;
+  const std::vector<ClientRootCause> all = differences(result);
   if (all.empty()) return "";
   std::string out = fmt::format("{} explain{} {}\n\n", text::counted(all.size(), "difference"),
                                 all.size() == 1 ? "s" : "",
                                 text::counted(result.count(CaseVerdict::kFailed), "failure"));
-  for (const ClientDifference& each : all) {
+  for (const ClientRootCause& each : all) {
     out += failure_text(*each.cases.front(), context);
     const std::size_t others = each.cases.size() - 1;
     if (others > 0) {
       std::string names = text::counted(others, "other") + ":";
-      for (std::size_t i = 1; i <= std::min(others, kMostNamed); ++i) {
+      for (std::size_t i = 1; i <= std::min(others, kMaxNamed); ++i) {
         names += (i == 1 ? " " : ", ") + each.cases[i]->test_case->id;
       }
-      if (others > kMostNamed) {
-        names += fmt::format(", and {} more: see a report", others - kMostNamed);
+      if (others > kMaxNamed) {
+        names += fmt::format(", and {} more: see a report", others - kMaxNamed);
       }
       out += labelled("also", names);
     }
@@ -216,7 +216,7 @@ std::string summary_text(const ClientSuiteResult& result, const CertificateConte
       text::counted(result.outcomes.size(), "case"), line_text(result.greeting.name),
       context.profile, result.count(CaseVerdict::kPassed), result.count(CaseVerdict::kFailed),
       result.count(CaseVerdict::kSkipped), result.seconds);
-  for (const ClientDifference& each : differences(result)) {
+  for (const ClientRootCause& each : differences(result)) {
     out += fmt::format("  {} {}: {}, the first {}\n", each.name, each.rule,
                        text::counted(each.cases.size(), "case"), each.cases.front()->test_case->id);
   }
@@ -251,7 +251,7 @@ std::string json_of(const ClientSuiteResult& result, const CertificateContext& c
                                 {"seconds", result.seconds}};
   if (result.ended_by) out["ended_by"] = line_text(result.ended_by->text);
   out["differences"] = nlohmann::ordered_json::array();
-  for (const ClientDifference& each : differences(result)) {
+  for (const ClientRootCause& each : differences(result)) {
     auto cases = nlohmann::ordered_json::array();
     for (const CaseOutcome* one : each.cases) cases.push_back(one->test_case->id);
     const ClientProblem& first = each.cases.front()->played.problems.front();

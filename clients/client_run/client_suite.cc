@@ -15,7 +15,7 @@
 #include "base/poll_until.h"
 #include "base/text/printable.h"
 #include "base/threads.h"
-#include "clients/client_run/stage.h"
+#include "clients/client_run/test_bed.h"
 
 namespace fencepost::client_run {
 namespace {

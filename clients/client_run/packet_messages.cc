@@ -31,8 +31,8 @@ std::string publish_line(const wire::Publish& publish, std::size_t most) {
   }
   out += ": \"" + escape(publish.payload, most) + '"';
   if (const auto correlation = text_of(publish, PropertyId::kCorrelationData)) {
-    constexpr std::size_t kMostOfCorrelation = 16;
-    out += ", correlation data \"" + escape(*correlation, kMostOfCorrelation) + '"';
+    constexpr std::size_t kMaxOfCorrelation = 16;
+    out += ", correlation data \"" + escape(*correlation, kMaxOfCorrelation) + '"';
   }
   for (const wire::Property& each : publish.properties.all()) {
     const bool of_store = each.id == PropertyId::kUserProperty && each.text.starts_with("__");

@@ -16,9 +16,9 @@ namespace {
 
 using wire::PropertyId;
 
-constexpr std::size_t kMostPacket = 16U << 20U;
-constexpr std::size_t kMostNoted = 60;
-constexpr std::size_t kMostOfPacket = 160;  // bytes of a line
+constexpr std::size_t kMaxPacket = 16U << 20U;
+constexpr std::size_t kMaxNoted = 60;
+constexpr std::size_t kMaxOfPacket = 160;  // bytes of a line
 constexpr std::uint8_t kNoMatchingSubscribers = 0x10;
 constexpr std::uint8_t kFirstRefusal = 0x80;
 constexpr std::uint8_t kNotAuthorized = 0x87;
@@ -28,7 +28,7 @@ constexpr std::uint8_t kNoSubscription = 0x11;
 constexpr std::uint8_t kTooLarge = 0x95;
 
 void add_noted(std::deque<std::string>& notes, std::string line) {
-  if (notes.size() >= kMostNoted) notes.pop_front();
+  if (notes.size() >= kMaxNoted) notes.pop_front();
   notes.push_back(std::move(line));
 }
 
@@ -97,7 +97,7 @@ void ScriptedBroker::notify(const NotifyStep& step, Time now) {
   }
 }
 
-void ScriptedBroker::stray(const StrayStep& step, Time now) {
+void ScriptedBroker::unmatched(const UnmatchedStep& step, Time now) {
   codec::Message message{
       .topic = response_topic_, .payload = step.payload, .correlation_data = step.correlation};
   message.user_properties.emplace_back(codec::kStatusProperty, "200");
@@ -125,13 +125,13 @@ bool ScriptedBroker::is_observed(std::string_view key) const {
 }
 
 void ScriptedBroker::note(char direction, std::string_view bytes) {
-  add_noted(trace_, packet_line(direction, bytes, kMostOfPacket));
+  add_noted(trace_, packet_line(direction, bytes, kMaxOfPacket));
 }
 
 // --- the wire ---
 
 void ScriptedBroker::opened(std::uint64_t connection) {
-  connections_.emplace(connection, Connection{.reader = wire::PacketReader(kMostPacket)});
+  connections_.emplace(connection, Connection{.reader = wire::PacketReader(kMaxPacket)});
 }
 
 void ScriptedBroker::received(std::uint64_t number, std::string_view bytes, Time now) {

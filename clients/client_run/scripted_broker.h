@@ -75,7 +75,7 @@ class ScriptedBroker {
   void change(const OtherStep& change, Time now);
   void notify(const NotifyStep& message, Time now);
   // To the response topic of the last request.
-  void stray(const StrayStep& message, Time now);
+  void unmatched(const UnmatchedStep& message, Time now);
   // All connections end.
   void cut(const CutStep& step, Time now);
 

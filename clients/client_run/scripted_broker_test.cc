@@ -135,7 +135,7 @@ TEST(ScriptedBroker, SaysThatAPacketIsTooLargeBeforeItHasCome) {
   EXPECT_THAT(client.got(), ElementsAre("DISCONNECT", "cut"));
 }
 
-TEST(ScriptedBroker, AnswersAsARightStore) {
+TEST(ScriptedBroker, AnswersAsAConformingStore) {
   ClientOfBroker client;
   client.begin();
   EXPECT_THAT(client.got(), ElementsAre("CONNACK", "SUBACK"));
@@ -145,7 +145,7 @@ TEST(ScriptedBroker, AnswersAsARightStore) {
   EXPECT_THAT(client.got(), ElementsAre("PUBACK", "$1\r\nv\r\n/d"));
 }
 
-TEST(ScriptedBroker, AnswersTheExpectedRequestAsItIsTold) {
+TEST(ScriptedBroker, AnswersTheExpectedRequestAsScripted) {
   ClientOfBroker client;
   client.begin();
   (void)client.got();

@@ -18,7 +18,7 @@ constexpr std::array kReplyFields = {"payload"sv,       "error"sv,       "versio
 constexpr std::array kActFields = {"puback"sv, "reply"sv, "wait"sv};
 constexpr std::array kExpectFields = {"value"sv, "deleted"sv, "error"sv, "error_text"sv,
                                       "any_of"sv};
-constexpr std::int64_t kMostReason = 255;
+constexpr std::int64_t kMaxReason = 255;
 
 bool has_filling(const scenario::BytesSpec& spec) {
   if (std::holds_alternative<scenario::FillBytes>(spec.what)) return true;
@@ -37,7 +37,7 @@ std::optional<codec::ErrorCode> read_error_name(YamlReader& reader, YamlNode nod
   known.reserve(codec::kErrorCodes.size());
   for (const codec::ErrorCode each : codec::kErrorCodes) known.push_back(codec::name(each));
   const std::string guess = scenario::nearest(*word, known);
-  reader.complain(node, "there is no error \"" + *word + "\"" +
+  reader.diagnose(node, "there is no error \"" + *word + "\"" +
                             (guess.empty() ? "" : "; did you mean \"" + guess + "\"?"));
   return std::nullopt;
 }
@@ -46,16 +46,16 @@ void read_properties(YamlReader& reader, YamlNode node, ReplyScript& out) {
   for (const YamlNode pair : node.items()) {
     const std::vector<std::string> words = reader.texts(pair, "property");
     if (words.size() != 2) {
-      reader.complain(pair, "a property is a list of its name and its value");
+      reader.diagnose(pair, "a property is a list of its name and its value");
       continue;
     }
     out.properties.emplace_back(words[0], words[1]);
   }
-  if (!node.is_list()) reader.complain(node, "properties must be a list of [name, value]");
+  if (!node.is_list()) reader.diagnose(node, "properties must be a list of [name, value]");
 }
 
 std::optional<ReplyScript> read_reply(YamlReader& reader, YamlNode node) {
-  const std::size_t before = reader.complaints();
+  const std::size_t before = reader.diagnostics();
   ReplyScript out;
   if (!reader.check_map(node, "reply", kReplyFields)) return std::nullopt;
   if (const auto payload = node.member("payload"); payload.is_defined()) {
@@ -87,7 +87,7 @@ std::optional<ReplyScript> read_reply(YamlReader& reader, YamlNode node) {
   if (const auto dup = node.member("dup"); dup.is_defined()) {
     out.duplicate = reader.boolean(dup, "dup").value_or(false);
   }
-  if (reader.complaints() > before) return std::nullopt;
+  if (reader.diagnostics() > before) return std::nullopt;
   return out;
 }
 
@@ -97,7 +97,7 @@ std::optional<Act> read_act(YamlReader& reader, YamlNode node) {
     if (word == "puback") return PubackAct{};
     if (word == "reply") return ReplyAct{};
     if (word == "cut") return CutAct{};
-    reader.complain(node,
+    reader.diagnose(node,
                     "an answer has puback, reply, cut, {puback: reason}, {reply: {...}} and "
                     "{wait: time}, not \"" +
                         word + '"');
@@ -105,7 +105,7 @@ std::optional<Act> read_act(YamlReader& reader, YamlNode node) {
   }
   if (!reader.check_map(node, "act", kActFields)) return std::nullopt;
   if (node.size() != 1) {
-    reader.complain(node, "write one act in each pair of braces");
+    reader.diagnose(node, "write one act in each pair of braces");
     return std::nullopt;
   }
   if (const auto reply = node.member("reply"); reply.is_defined()) {
@@ -114,7 +114,7 @@ std::optional<Act> read_act(YamlReader& reader, YamlNode node) {
     return ReplyAct{std::move(*script)};
   }
   if (const auto puback = node.member("puback"); puback.is_defined()) {
-    const auto reason = reader.integer(puback, "puback", 0, kMostReason);
+    const auto reason = reader.integer(puback, "puback", 0, kMaxReason);
     if (!reason) return std::nullopt;
     return PubackAct{static_cast<std::uint8_t>(*reason)};
   }
@@ -155,7 +155,7 @@ std::optional<Expected> read_expected_word(YamlReader& reader, YamlNode node, Co
     return Expected{.kind = kDeleted, .count = -1};
   }
   if (word == "ok" && success_of(command) == kOk) return Expected{.kind = kOk};
-  reader.complain(node,
+  reader.diagnose(node,
                   std::string(name(command)) + " cannot be expected to report \"" + word + '"');
   return std::nullopt;
 }
@@ -166,7 +166,7 @@ std::optional<Expected> read_one_expected(YamlReader& reader, YamlNode node, Com
   if (const auto value = node.member("value"); value.is_defined()) {
     auto bytes = read_bytes(reader, value, "value");
     if (command != CommandKind::kGet && command != CommandKind::kHolder) {
-      reader.complain(node, "only get and holder report a value");
+      reader.diagnose(node, "only get and holder report a value");
     }
     if (!bytes) return std::nullopt;
     return Expected{.kind = ResultKind::kValue, .value = std::move(*bytes)};
@@ -174,7 +174,7 @@ std::optional<Expected> read_one_expected(YamlReader& reader, YamlNode node, Com
   if (const auto deleted = node.member("deleted"); deleted.is_defined()) {
     const auto count = reader.integer(deleted, "deleted", 0, 1);
     if (success_of(command) != ResultKind::kDeleted) {
-      reader.complain(node, "only del and vdel report what is deleted");
+      reader.diagnose(node, "only del and vdel report what is deleted");
     }
     if (!count) return std::nullopt;
     return Expected{.kind = ResultKind::kDeleted, .count = *count};
@@ -196,7 +196,7 @@ std::optional<std::string> read_bytes(YamlReader& reader, YamlNode node, std::st
   const auto spec = scenario::load_bytes(reader, node, what);
   if (!spec) return std::nullopt;
   if (has_filling(*spec)) {
-    reader.complain(node, "cases for clients have no packets to fill");
+    reader.diagnose(node, "cases for clients have no packets to fill");
     return std::nullopt;
   }
   return judge::resolve(*spec, "");
@@ -204,7 +204,7 @@ std::optional<std::string> read_bytes(YamlReader& reader, YamlNode node, std::st
 
 std::optional<Answer> read_answer(YamlReader& reader, YamlNode node) {
   if (!node.is_list()) {
-    reader.complain(node, "answer must be a list such as [puback, reply]");
+    reader.diagnose(node, "answer must be a list such as [puback, reply]");
     return std::nullopt;
   }
   Answer out;
@@ -221,7 +221,7 @@ std::vector<Expected> read_expected(YamlReader& reader, YamlNode step, CommandKi
   if (!node.is_defined()) {
     const auto success = success_of(command);
     if (success) return {Expected{.kind = *success, .count = 1}};
-    reader.complain(step, std::string(name(command)) + " needs an expect: {value: ...} or missing");
+    reader.diagnose(step, std::string(name(command)) + " needs an expect: {value: ...} or missing");
     return {};
   }
   const YamlNode several = node.member("any_of");
@@ -236,7 +236,7 @@ std::vector<Expected> read_expected(YamlReader& reader, YamlNode step, CommandKi
     if (!one) return {};
     out.push_back(std::move(*one));
   }
-  if (out.empty()) reader.complain(several, "any_of must be a list of what may be reported");
+  if (out.empty()) reader.diagnose(several, "any_of must be a list of what may be reported");
   return out;
 }
 

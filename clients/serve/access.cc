@@ -14,14 +14,14 @@
 #include "endpoint/password_line.h"
 #include "endpoint/socket.h"
 #include "endpoint/throw_away_certificate.h"
-#include "endpoint/tls_trouble.h"
+#include "endpoint/tls_error.h"
 #include "report/report_files.h"
 #include "suite/scenario/library.h"
 
 namespace fencepost::serve {
 namespace {
 
-constexpr std::size_t kLongestPassword = 65'535;  // what a CONNECT can hold (MQTT 5, 1.5.6)
+constexpr std::size_t kMaxPassword = 65'535;  // what a CONNECT can hold (MQTT 5, 1.5.6)
 
 bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
@@ -41,9 +41,9 @@ Result<std::string, std::string> read_password(const std::string& path) {
   const auto file = scenario::read_file(path);
   if (!file) return fail("--password-file: " + file.error());
   std::string password = file->content.substr(0, file->content.find_first_of("\r\n"));
-  if (password.size() > kLongestPassword) {
+  if (password.size() > kMaxPassword) {
     return fail(fmt::format("--password-file: the first line of {} has more than {} bytes", path,
-                            kLongestPassword));
+                            kMaxPassword));
   }
   if (password.find('\0') != std::string::npos) {
     return fail("--password-file: there is a NUL in the first line of " + path +
@@ -91,7 +91,7 @@ Access::Done Access::prepare_tls(const AccessOptions& options) {
       return fail(content.error());
     }
   }
-  std::string wrong = endpoint::server_files_trouble(tls_->certificate, tls_->key, tls_->ca);
+  std::string wrong = endpoint::server_files_error(tls_->certificate, tls_->key, tls_->ca);
   if (!wrong.empty()) return fail(std::move(wrong));
   return {};
 }

@@ -27,7 +27,7 @@ class AccessTest : public testing::Test {
     return folder_.write(name, content).string();
   }
   // What prepare() says against it; empty: nothing.
-  static std::string complaint(const AccessOptions& options) {
+  static std::string diagnostic(const AccessOptions& options) {
     const auto access = Access::prepare(options);
     return access ? "" : access.error();
   }
@@ -74,12 +74,12 @@ TEST_F(AccessTest, SaysWhoCanReachIt) {
 }
 
 TEST_F(AccessTest, RefusesWhatIsNoAddressOfThisMachine) {
-  EXPECT_THAT(complaint({.bind = "nowhere"}),
+  EXPECT_THAT(diagnostic({.bind = "nowhere"}),
               StartsWith("--bind nowhere: that is no IP address; expected an IP address of this "
                          "machine, e.g. 127.0.0.1"));
-  EXPECT_THAT(complaint({.bind = "192.0.2.1"}),
+  EXPECT_THAT(diagnostic({.bind = "192.0.2.1"}),
               StartsWith("--bind 192.0.2.1: Cannot assign requested address; expected"));
-  EXPECT_NE(complaint({.bind = "127.0.0.1\nallow_anonymous true"}), "");
+  EXPECT_NE(diagnostic({.bind = "127.0.0.1\nallow_anonymous true"}), "");
 }
 
 // --- passwords -----------------------------------------------------------------------------------
@@ -104,16 +104,16 @@ TEST_F(AccessTest, TakesTheFirstLineOfEachPasswordFile) {
 TEST_F(AccessTest, RefusesUsersThatNoPasswordFileHolds) {
   const std::string password = write("pw", "x\n");
   for (const char* user : {"", "a:b", "a\nroot", "a\r"}) {
-    EXPECT_EQ(complaint({.users = {user}, .password_files = {password}}),
+    EXPECT_EQ(diagnostic({.users = {user}, .password_files = {password}}),
               "--user: a user name has neither colons nor line ends, and is not empty");
   }
-  EXPECT_EQ(complaint({.users = {"me"}}),
+  EXPECT_EQ(diagnostic({.users = {"me"}}),
             "1 --user and 0 --password-file; expected one file for each user");
 }
 
 TEST_F(AccessTest, RefusesPasswordsThatNoClientCanSend) {
   const auto with = [](const std::string& file) {
-    return complaint({.users = {"me"}, .password_files = {file}});
+    return diagnostic({.users = {"me"}, .password_files = {file}});
   };
   EXPECT_THAT(with("/no/such"), StartsWith("--password-file: cannot read /no/such"));
   const std::string empty = write("empty", "\nsecret");
@@ -176,14 +176,14 @@ TEST_F(AccessTest, TakesOnesOwnCertificateAndAsksForTheClients) {
 
 TEST_F(AccessTest, RefusesFilesThatTlsCannotUse) {
   const std::string empty = write("empty", "");
-  EXPECT_EQ(complaint({.client_ca = empty}),
+  EXPECT_EQ(diagnostic({.client_ca = empty}),
             "--client-ca is for TLS: add --tls FILE, or --certificate and --key");
-  EXPECT_THAT(complaint({.certificate = empty, .key = empty}),
+  EXPECT_THAT(diagnostic({.certificate = empty, .key = empty}),
               StartsWith("cannot use the certificate " + empty + ": "));
-  EXPECT_THAT(complaint({.certificate = "/no/such", .key = empty}), HasSubstr("/no/such"));
-  EXPECT_THAT(complaint({.tls = "/no/such/folder/ca.pem"}),
+  EXPECT_THAT(diagnostic({.certificate = "/no/such", .key = empty}), HasSubstr("/no/such"));
+  EXPECT_THAT(diagnostic({.tls = "/no/such/folder/ca.pem"}),
               AllOf(StartsWith("--tls: "), HasSubstr("/no/such/folder/ca.pem")));
-  EXPECT_THAT(complaint({.tls = (folder_.path() / "ca.pem").string(), .tls_hosts = {"a,b c"}}),
+  EXPECT_THAT(diagnostic({.tls = (folder_.path() / "ca.pem").string(), .tls_hosts = {"a,b c"}}),
               StartsWith("cannot make a certificate for localhost,"));
 }
 

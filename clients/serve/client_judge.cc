@@ -8,8 +8,8 @@
 namespace fencepost::serve {
 namespace {
 
-constexpr std::size_t kMostFindingsKept = 10'000;
-constexpr std::size_t kMostHandshakes = 10;  // that are told of
+constexpr std::size_t kMaxFindingsKept = 10'000;
+constexpr std::size_t kMaxHandshakes = 10;  // that are told of
 
 }  // namespace
 
@@ -21,7 +21,7 @@ std::vector<std::string> ClientJudge::take_lines() {
   std::vector<std::string> out = std::exchange(lines_, {});
   for (clients::Finding& finding : judge_.take_findings()) {
     out.push_back("fencepost: " + client_report::line_of(finding));
-    if (judged_.findings.size() < kMostFindingsKept) {
+    if (judged_.findings.size() < kMaxFindingsKept) {
       judged_.findings.push_back(std::move(finding));
     }
   }
@@ -63,7 +63,7 @@ void ClientJudge::on_closed(std::uint64_t connection) {
 
 void ClientJudge::on_no_handshake(std::uint64_t /*connection*/, std::string_view why) {
   const std::lock_guard lock(mutex_);
-  if (handshakes_.size() >= kMostHandshakes || !handshakes_.emplace(why).second) return;
+  if (handshakes_.size() >= kMaxHandshakes || !handshakes_.emplace(why).second) return;
   lines_.push_back(fmt::format("fencepost: a connection has ended in its TLS handshake: {}", why));
 }
 

@@ -27,16 +27,16 @@ class FakeTap {
   void connect() {
     judge.on_opened(1);
     sent(wire::Connect{.client_id = "me"});
-    told(wire::Connack{});
+    received(wire::Connack{});
     for (const std::string& filter : {packets_.own_topic(), codec::notification_filter("me")}) {
       sent(wire::Subscribe{.packet_id = 900, .subscriptions = {{filter, 1}}});
-      told(wire::Suback{.packet_id = 900, .reasons = {1}});
+      received(wire::Suback{.packet_id = 900, .reasons = {1}});
     }
   }
   void ask(const clients::Ask& what) { sent(packets_.publish_of(what)); }
-  void puback() { told(wire::Ack{.packet_id = packets_.last_id()}); }
+  void puback() { received(wire::Ack{.packet_id = packets_.last_id()}); }
   void sent(const wire::Packet& packet) { judge.on_sent(1, *wire::encode(packet)); }
-  void told(const wire::Packet& packet) { judge.on_delivered(1, *wire::encode(packet)); }
+  void received(const wire::Packet& packet) { judge.on_delivered(1, *wire::encode(packet)); }
 
   Time now{std::chrono::milliseconds(clients::kNoonMs)};
   ClientJudge judge;
@@ -45,7 +45,7 @@ class FakeTap {
   clients::Play packets_;
 };
 
-TEST(ClientJudge, AccusesARightClientOfNothing) {
+TEST(ClientJudge, FindsNothingInAConformingClient) {
   FakeTap tap;
   tap.connect();
   tap.ask({});
@@ -77,7 +77,7 @@ TEST(ClientJudge, KnowsWhatTheBrokerHasDelivered) {
       .qos = 1, .packet_id = 1, .topic = clients::Play().own_topic(), .payload = "+OK\r\n"};
   answer.properties.add(wire::PropertyId::kCorrelationData, "c");
   answer.properties.add_user("__ts", std::to_string(clients::kNoonMs + 5'000) + ":0:StateStore");
-  tap.told(answer);
+  tap.received(answer);
   tap.sent(wire::Ack{.packet_id = 1});
   tap.now += std::chrono::seconds(2);
   // With a clock that has not taken the store's over.
@@ -86,7 +86,7 @@ TEST(ClientJudge, KnowsWhatTheBrokerHasDelivered) {
               ElementsAre(StartsWith("fencepost: client \"me\" breaks HLC-CLIENT-2: ")));
 }
 
-TEST(ClientJudge, IsNeverToldOfATimeThatGoesBack) {
+TEST(ClientJudge, NeverSeesTimeGoBack) {
   FakeTap tap;
   tap.connect();
   tap.ask({});

@@ -58,7 +58,7 @@ TEST(JudgedCommand, CannotAlwaysBeStarted) {
   EXPECT_THAT(command.error(), StartsWith("cannot start '/no/such command': No such file"));
 }
 
-TEST(JudgedCommand, IsToldWhereTheBrokerIs) {
+TEST(JudgedCommand, GetsTheAddressOfTheBroker) {
   const test::TemporaryFolder folder;
   const std::string out = (folder.path() / "out").string();
   EXPECT_EQ(

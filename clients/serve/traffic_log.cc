@@ -38,7 +38,7 @@ TrafficLog::TrafficLog(const TrafficOptions& options)
     : record_(options.record),
       explains_(options.explain),
       text_of_rule_(options.explain ? rule_texts() : record::RuleText{}),
-      narrator_(text_of_rule_) {}
+      explainer_(text_of_rule_) {}
 
 Result<std::unique_ptr<TrafficLog>, std::string> TrafficLog::begin(const TrafficOptions& options) {
   std::unique_ptr<TrafficLog> out(new TrafficLog(options));
@@ -81,16 +81,16 @@ bool TrafficLog::read(std::vector<std::string>& lines, record::Said& said) {
       said.errors += "fencepost: " + log_path_ + ": " + *wrong + "\n";
     }
     if (log_.remark()) {
-      if (explains_) narrator_.tell_ignored(lines);
+      if (explains_) explainer_.tell_ignored(lines);
       tell_remark(*log_.remark(), lines);
     }
     if (!explains_) continue;
     const auto& events = log_.capture().events;
-    for (; told_ < events.size(); ++told_) narrator_.see(events[told_], lines);
+    for (; notified_ < events.size(); ++notified_) explainer_.see(events[notified_], lines);
   }
   if (memory_) {
     log_.forget_events();
-    told_ = 0;
+    notified_ = 0;
     memory_->forget_until(position_);
   }
   return found;
@@ -116,7 +116,7 @@ record::Said TrafficLog::look(std::chrono::microseconds now) {
   if (read(lines, out) && !record_.empty()) {
     out.errors += watcher_.judge_new(log_.capture()).errors;
   }
-  if (explains_) narrator_.settle(now, lines);
+  if (explains_) explainer_.settle(now, lines);
   out.output = joined(lines);
   return out;
 }
@@ -126,7 +126,7 @@ record::Recording TrafficLog::end(std::chrono::microseconds now) {
   if (log_path_.empty()) return out;
   std::vector<std::string> lines;
   (void)read(lines, out.said);
-  if (explains_) narrator_.settle(now + record::Narrator::kPatience, lines);
+  if (explains_) explainer_.settle(now + record::Explainer::kPatience, lines);
   out.said.output = joined(lines);
   if (record_.empty()) return out;
   const record::Recording made = write_recording(log_.capture(), record_, watcher_);

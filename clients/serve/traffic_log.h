@@ -19,7 +19,7 @@
 #include "base/result.h"
 #include "endpoint/memory_file.h"
 #include "traffic/record/capture_log.h"
-#include "traffic/record/narrator.h"
+#include "traffic/record/explainer.h"
 #include "traffic/record/recording.h"
 
 namespace fencepost::serve {
@@ -61,10 +61,10 @@ class TrafficLog {
   std::string log_path_{};
   std::optional<endpoint::MemoryFile> memory_{};  // the log, when it need not outlive us
   std::size_t position_ = 0;
-  std::size_t told_ = 0;  // events of the log
+  std::size_t notified_ = 0;  // events of the log
   record::CaptureLog log_{};
   record::RuleText text_of_rule_{};
-  record::Narrator narrator_;
+  record::Explainer explainer_;
   record::FlagWatcher watcher_{};
 };
 

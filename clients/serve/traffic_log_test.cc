@@ -145,7 +145,7 @@ TEST(TrafficLog, TellsWhatClientsHaveSwitched) {
   EXPECT_EQ(writer.look().output, "fencepost: control by me: fault S01\n");
 }
 
-TEST(TrafficLog, ComplainsOfLinesThatAreNone) {
+TEST(TrafficLog, RejectsMalformedLines) {
   Writer writer({.explain = true});
   writer.line({{"event", "dance"}});
   writer.request("me", {"SET", "k", "one"});
@@ -180,7 +180,7 @@ TEST_F(TrafficRecording, BecomesAScenarioFile) {
   EXPECT_FALSE(std::filesystem::exists(out_ + ".log"));
 }
 
-TEST_F(TrafficRecording, GoesTogetherWithWhatIsTold) {
+TEST_F(TrafficRecording, AgreesWithTheNotifications) {
   Writer writer({.record = out_, .explain = true});
   writer.request("me", {"SET", "k", "one"});
   writer.answer("+OK\r\n");

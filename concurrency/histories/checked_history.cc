@@ -30,7 +30,7 @@ std::string time_text(history::Time time, history::Time origin, bool counts_line
 }
 
 std::string operations_text(const history::Verdict& verdict, bool counts_lines) {
-  std::vector<std::string> lines = witness_lines(verdict, counts_lines);
+  std::vector<std::string> lines = counter_example_lines(verdict, counts_lines);
   if (lines.size() > kMaxShown) lines.resize(kMaxShown);
   std::string out;
   for (const std::string& line : lines) out += fmt::format("      {}\n", line);
@@ -67,14 +67,14 @@ std::string clock_text(const CheckedHistory& checked) {
 
 // Req: NTF-ORDER-OPEN-2
 std::string order_text(const CheckedHistory& checked) {
-  const history::OrderObservation& told = checked.told;
-  if (told.compared == 0) return "";
-  if (told.against == 0) {
+  const history::OrderObservation& order = checked.order;
+  if (order.compared == 0) return "";
+  if (order.against == 0) {
     return fmt::format("  told in order: {}, none after one with a greater version\n",
-                       text::counted(told.compared, "notification"));
+                       text::counted(order.compared, "notification"));
   }
   return fmt::format("  not told in order: {} of {} came after one with a greater version\n",
-                     told.against, text::counted(told.compared, "notification"));
+                     order.against, text::counted(order.compared, "notification"));
 }
 
 std::size_t repeated(const CheckedHistory& checked) {
@@ -146,7 +146,7 @@ std::string reply_text(const Operation& operation) {
   return out;
 }
 
-std::vector<std::string> witness_lines(const history::Verdict& verdict, bool counts_lines) {
+std::vector<std::string> counter_example_lines(const history::Verdict& verdict, bool counts_lines) {
   std::vector<const Operation*> shown;
   for (const Operation& each : verdict.shown) shown.push_back(&each);
   std::stable_sort(shown.begin(), shown.end(),
@@ -246,7 +246,7 @@ ordered_json to_json(const CheckedHistory& checked) {
           {"time_unit", checked.counts_lines ? "lines" : "ns"},
           {"cut", checked.cut},
           {"notification_order",
-           {{"compared", checked.told.compared}, {"against", checked.told.against}}},
+           {{"compared", checked.order.compared}, {"against", checked.order.against}}},
           {"clock", {{"compared", checked.clock.compared}, {"against", checked.clock.against}}},
           {"ok", checked.count(Answer::kOk)},
           {"violations", checked.count(Answer::kViolation)},

@@ -28,7 +28,7 @@ struct CheckedHistory {
   bool cut = false;           // the last line was not complete
   double seconds = 0;         // for judging
   history::ClockObservation clock{};
-  history::OrderObservation told{};
+  history::OrderObservation order{};
   std::vector<history::KeyVerdict> keys{};
   // What is wrong, or cannot be known, of the history as a whole; never kOk. Empty: nothing.
   std::vector<history::Verdict> whole{};
@@ -47,8 +47,8 @@ struct CheckedHistory {
 
 // The operations of a violation, a line each, in the order of their calls. `counts_lines`: as
 // above.
-[[nodiscard]] std::vector<std::string> witness_lines(const history::Verdict& verdict,
-                                                     bool counts_lines);
+[[nodiscard]] std::vector<std::string> counter_example_lines(const history::Verdict& verdict,
+                                                             bool counts_lines);
 
 // For the screen: a key that is not ok; at most so many of them; the history as a whole.
 [[nodiscard]] std::string finding_text(const CheckedHistory& checked,

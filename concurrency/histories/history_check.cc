@@ -92,7 +92,7 @@ Result<CheckedHistory, std::string> check_history(const std::string& path, std::
     const bool violation = key.verdict.answer == Answer::kViolation;
     if (out.counts_lines && violation) key.verdict.requirement = kNotLinearizable;
   }
-  out.told = checker.order();
+  out.order = checker.order();
   if (out.operations > 0 && out.without_reply + out.refused == out.operations) {
     out.whole.push_back({.answer = Answer::kUnknown,
                          .text = "no operation has a reply that says what the store has done"});

@@ -164,7 +164,7 @@ TEST_F(HistoryCheck, TellsWhatTheClockAndTheOrderSay) {
               AllOf(HasSubstr("only versions speak against it"),
                     HasSubstr("  not one clock: 1 of 1 SET got no greater version than one of "
                               "another key\n")));
-  const auto told = [](int at, const std::string& value, int number) {
+  const auto notified = [](int at, const std::string& value, int number) {
     return json{{"type", "notification"},
                 {"at", at},
                 {"client", 1},
@@ -178,12 +178,12 @@ TEST_F(HistoryCheck, TellsWhatTheClockAndTheOrderSay) {
       call(2, 2, "SET", {{"value", "a"}}),      reply(2, 3, "ok", {{"version", version(1)}}),
       call(3, 4, "SET", {{"value", "b"}}),      reply(3, 5, "ok", {{"version", version(2)}})};
   std::vector<json> in_order = changes;
-  in_order.insert(in_order.end(), {told(6, "a", 1), told(7, "b", 2)});
+  in_order.insert(in_order.end(), {notified(6, "a", 1), notified(7, "b", 2)});
   EXPECT_THAT(
       text(in_order),
       HasSubstr("  told in order: 1 notification, none after one with a greater version\n"));
   std::vector<json> against = changes;
-  against.insert(against.end(), {told(6, "b", 2), told(7, "a", 1)});
+  against.insert(against.end(), {notified(6, "b", 2), notified(7, "a", 1)});
   EXPECT_THAT(text(against), HasSubstr("  not told in order: 1 of 1 notification came after one "
                                        "with a greater version\n"));
 }

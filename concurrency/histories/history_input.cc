@@ -42,7 +42,7 @@ Result<ReadHistory, std::string> read_evidence(const std::string& path,
     return fail(path + " has no history of requests that meet; what it has, judge tells");
   }
   reader.finish();
-  return ReadHistory{.cut = !frames.complaint().empty()};
+  return ReadHistory{.cut = !frames.diagnostic().empty()};
 }
 
 // Of a file that is no history: "; it is a page for people"; may be empty.
@@ -67,7 +67,7 @@ Result<ReadHistory, std::string> read_events(const std::string& path,
       out.cut = true;
     }
   }
-  if (!file.trouble().empty()) return fail(file.trouble());
+  if (!file.error().empty()) return fail(file.error());
   if (!reader.finish()) out.cut = true;
   out.counts_lines = reader.counts_lines();
   return out;

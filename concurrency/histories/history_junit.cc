@@ -14,9 +14,9 @@ namespace {
 
 using history::Answer;
 
-constexpr std::size_t kMostTests = 1000;        // for keys that are ok
-constexpr std::size_t kMostBytesOfName = 200;   // of a key
-constexpr std::size_t kMostLinesOfTest = 1000;  // operations of a violation
+constexpr std::size_t kMaxTests = 1000;        // for keys that are ok
+constexpr std::size_t kMaxBytesOfName = 200;   // of a key
+constexpr std::size_t kMaxLinesOfTest = 1000;  // operations of a violation
 
 text::JunitCase test_of(std::string name, const history::Verdict& verdict,
                         const CheckedHistory& checked, const scenario::Catalogue& catalogue) {
@@ -32,8 +32,8 @@ text::JunitCase test_of(std::string name, const history::Verdict& verdict,
   if (rule != nullptr) out.text += rule->text + "\n";
   if (const std::string values = values_text(verdict); !values.empty()) out.text += values + "\n";
   std::size_t written = 0;
-  for (const std::string& line : witness_lines(verdict, checked.counts_lines)) {
-    if (++written <= kMostLinesOfTest) out.text += line + "\n";
+  for (const std::string& line : counter_example_lines(verdict, checked.counts_lines)) {
+    if (++written <= kMaxLinesOfTest) out.text += line + "\n";
   }
   return out;
 }
@@ -48,11 +48,11 @@ text::JunitSuite suite_of(const CheckedHistory& checked, const scenario::Catalog
     out.cases.push_back(test_of(std::move(name), verdict, checked, catalogue));
   };
   const std::size_t good = checked.count(Answer::kOk);
-  const bool each = good <= kMostTests;
+  const bool each = good <= kMaxTests;
   if (!each) add(text::counted(good, "key") + " that are ok", {.answer = Answer::kOk});
   for (const history::KeyVerdict& key : checked.keys) {
     if (key.verdict.answer == Answer::kOk && !each) continue;
-    add("key \"" + escape(key.key, kMostBytesOfName) + '"', key.verdict);
+    add("key \"" + escape(key.key, kMaxBytesOfName) + '"', key.verdict);
   }
   for (const history::Verdict& verdict : checked.whole) {
     add(verdict.requirement.empty() ? "all requests" : verdict.requirement, verdict);

@@ -20,7 +20,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostFindings = 3;  // on the screen
+constexpr std::size_t kMaxFindings = 3;  // on the screen
 // Of one connection, in each direction; then they begin again. (MQTT 5, 2.2.1)
 constexpr std::uint64_t kPacketIds = 65'535;
 
@@ -47,7 +47,7 @@ std::string without_reply(const stress::TrafficCounts& counts) {
 
 std::string conclusion(const StressRun& run) {
   if (!run.judged.violations.empty() || !run.deliveries.empty()) return "the store breaks a rule";
-  if (!run.trouble.empty()) return run.trouble;
+  if (!run.error.empty()) return run.error;
   if (!run.lost.empty()) return "the endpoint was lost: " + run.lost;
   if (run.counts.replies == 0) return "no request was answered: is there a state store?";
   if (run.interrupted) return "interrupted; no rule is broken until then";
@@ -76,9 +76,9 @@ std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
     out.push_back(verdict_of(each).verdict);
   }
   const run::ExitCode code = exit_code(run);
-  const bool is_told = code == run::ExitCode::kConformant || code == run::ExitCode::kFailed ||
-                       run.judged.unknown_keys > 0;
-  if (!is_told) out.push_back({.answer = history::Answer::kUnknown, .text = conclusion(run)});
+  const bool is_reported = code == run::ExitCode::kConformant || code == run::ExitCode::kFailed ||
+                           run.judged.unknown_keys > 0;
+  if (!is_reported) out.push_back({.answer = history::Answer::kUnknown, .text = conclusion(run)});
   return out;
 }
 
@@ -139,15 +139,16 @@ std::string shrunk_text(const StressRun& run) {
                        text::counted(run.shrunk->runs, "run"));
   }
   if (!run.enough) return out;
-  constexpr std::size_t kMostShown = 12;
+  constexpr std::size_t kMaxRequests = 12;
   const stress::Plan& plan = run.enough->plan;
   out += fmt::format("\n  enough    {} of {} requests for one key, found in {} runs:\n",
                      plan.size(), run.enough->asked, run.enough->tries);
-  for (std::size_t i = 0; i < std::min(plan.size(), kMostShown); ++i) {
+  for (std::size_t i = 0; i < std::min(plan.size(), kMaxRequests); ++i) {
     out += fmt::format("            client {:<4} {}\n", plan[i].client, request_text(plan[i]));
   }
-  if (plan.size() > kMostShown) {
-    out += fmt::format("            and {} more; --json has them all\n", plan.size() - kMostShown);
+  if (plan.size() > kMaxRequests) {
+    out +=
+        fmt::format("            and {} more; --json has them all\n", plan.size() - kMaxRequests);
   }
   return out;
 }
@@ -163,7 +164,7 @@ StressRun run_of(const stress::LoadResult& result) {
           .judging = result.judging.count(),
           .reconnected = result.reconnected,
           .lost = result.lost,
-          .trouble = result.trouble,
+          .error = result.error,
           .interrupted = result.interrupted};
 }
 
@@ -178,7 +179,7 @@ StressRun run_of(const stress::SimulatedRun& result) {
 
 run::ExitCode exit_code(const StressRun& run) {
   if (!run.judged.violations.empty() || !run.deliveries.empty()) return run::ExitCode::kFailed;
-  if (!run.trouble.empty()) return run::ExitCode::kInternal;
+  if (!run.error.empty()) return run::ExitCode::kInternal;
   if (!run.lost.empty()) return run::ExitCode::kUnreachable;
   if (run.interrupted) return run::ExitCode::kInterrupted;
   if (run.counts.replies == 0) return run::ExitCode::kUnreachable;
@@ -226,7 +227,7 @@ bool has_findings(const stress::Judged& judged) {
 
 std::string stress_text(const StressRun& run, const scenario::Catalogue& catalogue) {
   const CheckedHistory findings = findings_of(run);
-  std::string out = findings_text(findings, catalogue, kMostFindings) + shrunk_text(run);
+  std::string out = findings_text(findings, catalogue, kMaxFindings) + shrunk_text(run);
   for (const stress::DeliveryFinding& each : run.deliveries) {
     out += finding_text(findings, verdict_of(each), catalogue);
   }
@@ -279,7 +280,7 @@ std::string to_json(const StressRun& run) {
                      {"not_taken", counts.not_taken},
                      {"meaningless", counts.meaningless}}},
                    {"notifications", counts.notifications},
-                   {"strays", counts.strays},
+                   {"strays", counts.unmatched},
                    {"longest_connection", counts.longest},
                    {"reconnected", run.reconnected},
                    {"judging_seconds", run.judging},

@@ -9,7 +9,7 @@
 #include "base/result.h"
 #include "concurrency/histories/checked_history.h"
 #include "concurrency/stress/load.h"
-#include "concurrency/stress/referee.h"
+#include "concurrency/stress/online_checker.h"
 #include "concurrency/stress/shrink.h"
 #include "concurrency/stress/simulation.h"
 #include "concurrency/stress/traffic.h"
@@ -36,8 +36,8 @@ struct StressRun {
   double seconds = 0;  // of asking; simulated ones where it was
   double judging = 0;  // seconds of processor time
   std::size_t reconnected = 0;
-  std::string lost{};     // why the endpoint is gone
-  std::string trouble{};  // why the history could not be written
+  std::string lost{};   // why the endpoint is gone
+  std::string error{};  // why the history could not be written
   bool interrupted = false;
   std::optional<stress::Shrunk> shrunk{};
   std::optional<stress::ShrunkPlan> enough{};  // of simulated runs

@@ -87,7 +87,7 @@ TEST(StressReport, ConcludesWithTheWorst) {
        "no request was answered: is there a state store?"},
       {[](StressRun& run) { run.lost = "gone"; }, ExitCode::kUnreachable,
        "the endpoint was lost: gone"},
-      {[](StressRun& run) { run.trouble = "the disk is full"; }, ExitCode::kInternal,
+      {[](StressRun& run) { run.error = "the disk is full"; }, ExitCode::kInternal,
        "the disk is full"},
       {[](StressRun& run) { run.judged.violations = {violation()}; }, ExitCode::kFailed,
        "the store breaks a rule"},
@@ -108,11 +108,11 @@ TEST(StressReport, ViolationsCountMoreThanWhatWentWrong) {
   run.counts.replies = 0;
   run.interrupted = true;
   run.lost = "gone";
-  run.trouble = "the disk is full";
+  run.error = "the disk is full";
   EXPECT_EQ(exit_code(run), run::ExitCode::kFailed);
   run.judged.violations.clear();
   EXPECT_EQ(exit_code(run), run::ExitCode::kInternal);
-  run.trouble.clear();
+  run.error.clear();
   EXPECT_EQ(exit_code(run), run::ExitCode::kUnreachable);
   run.lost.clear();
   EXPECT_EQ(exit_code(run), run::ExitCode::kInterrupted);

@@ -23,7 +23,7 @@ using history::Index;
 using history::Operation;
 using nlohmann::ordered_json;
 
-constexpr std::size_t kMostConnections = 20'000;
+constexpr std::size_t kMaxConnections = 20'000;
 
 std::string stamp_text(const hlc::Timestamp& stamp) {
   return hlc::format(stamp, hlc::Padding::kNone);
@@ -162,15 +162,15 @@ class PageData {
   ordered_json more_ = ordered_json::object();
 };
 
-ordered_json notification_json(const history::Notification& told, PageData& page) {
-  ordered_json out{{"at", page.since(told.arrived)},
-                   {"client", page.client(told.client)},
-                   {"key", page.text(told.key)},
-                   {"operation", told.operation == codec::Operation::kSet ? "SET" : "DELETE"}};
-  const bool valued = told.operation == codec::Operation::kSet && !told.valueless;
-  if (valued) out["value"] = escape(told.value);
-  if (told.version) out["version"] = stamp_text(*told.version);
-  if (told.duplicate) out["duplicate"] = true;
+ordered_json notification_json(const history::Notification& notified, PageData& page) {
+  ordered_json out{{"at", page.since(notified.arrived)},
+                   {"client", page.client(notified.client)},
+                   {"key", page.text(notified.key)},
+                   {"operation", notified.operation == codec::Operation::kSet ? "SET" : "DELETE"}};
+  const bool valued = notified.operation == codec::Operation::kSet && !notified.valueless;
+  if (valued) out["value"] = escape(notified.value);
+  if (notified.version) out["version"] = stamp_text(*notified.version);
+  if (notified.duplicate) out["duplicate"] = true;
   return out;
 }
 
@@ -254,11 +254,11 @@ void Timeline::add(const history::Event& event) {
   if (const auto* operation = std::get_if<Operation>(&event)) {
     if (wanted(next_)) operations_.emplace_back(next_, *operation);
     ++next_;
-  } else if (const auto* told = std::get_if<history::Notification>(&event)) {
+  } else if (const auto* notified = std::get_if<history::Notification>(&event)) {
     const bool room = notifications_.size() < limits_.notifications;
-    if (room && wanted(next_)) notifications_.push_back(*told);
+    if (room && wanted(next_)) notifications_.push_back(*notified);
   } else if (const auto* connection = std::get_if<history::Connection>(&event)) {
-    if (connections_.size() < kMostConnections) connections_.push_back(*connection);
+    if (connections_.size() < kMaxConnections) connections_.push_back(*connection);
   } else if (const auto* restart = std::get_if<history::Restart>(&event)) {
     restarts_.push_back(*restart);
   }
@@ -289,10 +289,10 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
                                   page::html('"' + escape(key.key, limits_.bytes) + '"'),
                                   page::html(text::printable(key.verdict.text)));
   }
-  std::vector<history::Notification> told = notifications_;
-  std::stable_sort(told.begin(), told.end(),
+  std::vector<history::Notification> notified = notifications_;
+  std::stable_sort(notified.begin(), notified.end(),
                    [](const auto& a, const auto& b) { return a.arrived < b.arrived; });
-  for (const auto& each : told) data["notifications"].push_back(notification_json(each, page));
+  for (const auto& each : notified) data["notifications"].push_back(notification_json(each, page));
   for (const auto& each : connections_) {
     data["connections"].push_back({{"at", page.since(each.at)},
                                    {"client", page.client(each.client)},

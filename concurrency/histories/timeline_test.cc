@@ -27,11 +27,11 @@ Operation get(std::int64_t called, const std::string& key = "k") {
           .outcome = Outcome::kMissing};
 }
 
-history::KeyVerdict violation(std::vector<history::Index> witness) {
+history::KeyVerdict violation(std::vector<history::Index> counter_example) {
   return {.key = "k",
           .operations = 2,
           .verdict = {.answer = history::Answer::kViolation,
-                      .operations = std::move(witness),
+                      .operations = std::move(counter_example),
                       .requirement = "SET-WRITE-2",
                       .text = "stale"}};
 }

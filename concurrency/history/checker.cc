@@ -88,7 +88,8 @@ Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
     case Decision::kOrder:
       return accepted(history, bounds, found.order);
     case Decision::kNoOrder:
-      return violation(history, witness_of(history, bounds, found, quick.flaw, limits.witness));
+      return violation(
+          history, counter_example_of(history, bounds, found, quick.flaw, limits.counter_example));
     case Decision::kUndecided:
       break;
   }
@@ -133,7 +134,7 @@ Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
 void Checker::add(const Operation& operation) {
   const Index number = added_++;
   // A reply shows that the client's connection was alive: up to then it could be told of changes.
-  if (operation.returned != kNever) heard(operation.client, operation.returned);
+  if (operation.returned != kNever) received(operation.client, operation.returned);
   Key& key = key_of(operation.key);
   // Before flaw_of(), which may make this very operation the violation. Nothing that comes after a
   // violation is shown.
@@ -170,14 +171,14 @@ Checker::Key& Checker::key_of(const std::string& name) {
   return found == keys_.end() ? keys_.try_emplace(name).first->second : found->second;
 }
 
-void Checker::heard(std::uint32_t client, Time at) {
-  Time& last = lives_[client].last_heard;
+void Checker::received(std::uint32_t client, Time at) {
+  Time& last = lives_[client].last_received;
   last = std::max(last, at);
 }
 
 void Checker::add(const Notification& notification) {
-  heard(notification.client, notification.arrived);
-  key_of(notification.key).observation.told.push_back(notification);
+  received(notification.client, notification.arrived);
+  key_of(notification.key).observation.notified.push_back(notification);
 }
 
 void Checker::add(const Connection& connection) {
@@ -185,7 +186,8 @@ void Checker::add(const Connection& connection) {
   // Also where the session was resumed: nobody knows since when the connection was dead. What was
   // last heard on it came before.
   const bool first = connection.link == Link::kConnected && !std::exchange(life.connected, true);
-  if (!first) life.breaks.push_back({.noticed = connection.at, .last_heard = life.last_heard});
+  if (!first)
+    life.breaks.push_back({.noticed = connection.at, .last_received = life.last_received});
 }
 
 void Checker::add(const Restart& /*restart*/) { restarted_ = true; }

@@ -19,14 +19,14 @@
 #include <string_view>
 #include <vector>
 
+#include "concurrency/history/counter_example.h"
 #include "concurrency/history/history.h"
-#include "concurrency/history/kept_operations.h"
 #include "concurrency/history/key_history.h"
+#include "concurrency/history/notification_order.h"
 #include "concurrency/history/notifications.h"
 #include "concurrency/history/search.h"
 #include "concurrency/history/shared_clock.h"
-#include "concurrency/history/told_order.h"
-#include "concurrency/history/witness.h"
+#include "concurrency/history/violation_operations.h"
 
 namespace fencepost::history {
 
@@ -58,7 +58,7 @@ struct Verdict {
 
 struct CheckLimits {
   SearchLimits search{};
-  WitnessLimits witness{};
+  CounterExampleLimits counter_example{};
   SearchLimits values{.steps = 10'000};  // of a violation, for Verdict::by_values
   // settle() leaves keys alone that have fewer operations than this to judge.
   std::size_t settle_from = 10'000;
@@ -139,10 +139,10 @@ class Checker {
     Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
     std::size_t forgotten = 0;               // operations
     std::size_t settle_from = 0;             // not before there are so many
-    KeptOperations kept{};
+    ViolationOperations kept{};
   };
   Key& key_of(const std::string& name);
-  void heard(std::uint32_t client, Time at);
+  void received(std::uint32_t client, Time at);
   void settle(Key& key, std::int64_t before);
   [[nodiscard]] Verdict verdict_of(Key& key) const;
 

@@ -62,16 +62,16 @@ std::optional<hlc::Timestamp> stamp_of(const JsonMembers& members, const char* m
   if (!members.has(member)) return std::nullopt;
   const auto stamp = hlc::parse(members.text(member));
   if (stamp) return *stamp;
-  members.complain(member, std::string(hlc::describe(stamp.error())));
+  members.diagnose(member, std::string(hlc::describe(stamp.error())));
   return std::nullopt;
 }
 
 Time time_of(const JsonMembers& members, const char* member) {
   // With the longest time to live, and what an expiry may be late, it can be added up.
-  constexpr std::int64_t kMost = 5'000'000'000'000'000'000;  // nanoseconds: 158 years
+  constexpr std::int64_t kMax = 5'000'000'000'000'000'000;  // nanoseconds: 158 years
   const auto out = members.integer<std::int64_t>(member);
-  if (out > kMost) members.wrong(member, "at most " + std::to_string(kMost));
-  return Time(std::min(out, kMost));
+  if (out > kMax) members.wrong(member, "at most " + std::to_string(kMax));
+  return Time(std::min(out, kMax));
 }
 
 codec::Condition condition_of(const JsonMembers& members) {
@@ -215,8 +215,8 @@ Result<void, std::string> HistoryReader::line(std::string_view text) {
 Result<void, std::string> HistoryReader::json_line(std::string_view text) {
   const json document = read_json(text);
   if (!document.is_object()) return fail(std::string("this is not a JSON object"));
-  JsonComplaint complaint;
-  const JsonMembers members(document, "", complaint);
+  JsonDiagnostic diagnostic;
+  const JsonMembers members(document, "", diagnostic);
   const std::string type = members.text("type");
   if (!begun_ && type != "history") {
     return fail(std::string("the first line must be {\"type\": \"history\", \"format\": 1}"));
@@ -262,7 +262,7 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
     members.wrong("type",
                   "history, bounds, call, return, resent, notification, connection or restart");
   }
-  if (complaint.any()) return fail(complaint.text());
+  if (diagnostic.any()) return fail(diagnostic.text());
   begun_ = true;
   if (event) sink_(*event);
   if (call && !pending_.try_emplace(id, std::move(*call)).second) {

@@ -33,13 +33,13 @@ struct State {
 // A few states.
 class States {
  public:
-  static constexpr std::size_t kMost = 4;
+  static constexpr std::size_t kMax = 4;
 
   void add(const State& state) {
     for (const State& known : *this) {
       if (known == state) return;
     }
-    FENCEPOST_CHECK(size_ < kMost);
+    FENCEPOST_CHECK(size_ < kMax);
     states_[size_++] = state;
   }
   void clear() { size_ = 0; }
@@ -50,7 +50,7 @@ class States {
   [[nodiscard]] const State* end() const { return states_.data() + size_; }
 
  private:
-  std::array<State, kMost> states_{};
+  std::array<State, kMax> states_{};
   std::size_t size_ = 0;
 };
 

@@ -11,14 +11,15 @@ namespace {
 
 constexpr std::size_t kMaxBytes = 40;  // of a value in a message
 
-std::string text_of(const Notification& told) {
-  std::string out = "client " + std::to_string(told.client) + " was told of ";
-  if (told.operation == codec::Operation::kDelete) {
+std::string text_of(const Notification& notified) {
+  std::string out = "client " + std::to_string(notified.client) + " was told of ";
+  if (notified.operation == codec::Operation::kDelete) {
     out += "a deletion";
   } else {
-    out += told.valueless ? "SET" : "SET \"" + escape(told.value, kMaxBytes) + "\"";
+    out += notified.valueless ? "SET" : "SET \"" + escape(notified.value, kMaxBytes) + "\"";
   }
-  if (told.version) out += " with version " + hlc::format(*told.version, hlc::Padding::kNone);
+  if (notified.version)
+    out += " with version " + hlc::format(*notified.version, hlc::Padding::kNone);
   return out;
 }
 
@@ -40,7 +41,7 @@ class NotificationJudge {
 
   std::optional<NotificationFlaw> run() {
     std::set<std::uint32_t> clients;
-    for (const Notification& told : observation_.told) check_told(told);
+    for (const Notification& notified : observation_.notified) check_notifications(notified);
     for (const Registration& one : observation_.registrations) clients.insert(one.client);
     for (const std::uint32_t client : clients) {
       check_repeats(client);
@@ -67,55 +68,55 @@ class NotificationJudge {
     return out;
   }
 
-  void check_told(const Notification& told) {
-    const std::vector<const Registration*> starts = starts_of(told.client);
+  void check_notifications(const Notification& notified) {
+    const std::vector<const Registration*> starts = starts_of(notified.client);
     const bool registered =
         std::any_of(starts.begin(), starts.end(),
-                    [&](const Registration* start) { return start->called <= told.arrived; });
+                    [&](const Registration* start) { return start->called <= notified.arrived; });
     if (!registered) {
       // From the call of the KEYNOTIFY on: its reply says when the key is monitored at the latest
       // (Req: NTF-RESPONSE-3), and notifications may overtake it.
-      return object("NTF-SEND-3", text_of(told) + " and had not registered for the key", {});
+      return object("NTF-SEND-3", text_of(notified) + " and had not registered for the key", {});
     }
-    if (told.operation == codec::Operation::kDelete) {
+    if (notified.operation == codec::Operation::kDelete) {
       // Not by its version, which may be that of the value or a later one (Req:
       // NTF-VERSION-OPEN-1).
-      if (scope_.forgotten || may_be_gone_by(told.arrived)) return;
-      return object("NTF-SEND-4", text_of(told) + ", and nothing can have deleted the key", {});
+      if (scope_.forgotten || may_be_gone_by(notified.arrived)) return;
+      return object("NTF-SEND-4", text_of(notified) + ", and nothing can have deleted the key", {});
     }
     // A version names its SET (Req: NTF-VERSION-3), so value and time are judged by that one.
-    const Index writer = told.version ? history_.writer_of(*told.version) : kNone;
-    if (writer == kNone) return check_unclaimed(told);
+    const Index writer = notified.version ? history_.writer_of(*notified.version) : kNone;
+    if (writer == kNone) return check_unclaimed(notified);
     const Entry& write = history_.entries()[writer];
-    if (!told.valueless && history_.texts()[write.value] != told.value) {
-      return object("NTF-VALUE-1", text_of(told) + ", which is the version of another value",
+    if (!notified.valueless && history_.texts()[write.value] != notified.value) {
+      return object("NTF-VALUE-1", text_of(notified) + ", which is the version of another value",
                     {write.number});
     }
-    if (told.arrived.count() < write.called) {
-      return object("NTF-SEND-4", text_of(told) + " before that SET was sent", {write.number});
+    if (notified.arrived.count() < write.called) {
+      return object("NTF-SEND-4", text_of(notified) + " before that SET was sent", {write.number});
     }
-    check_stopped(told, write);
+    check_stopped(notified, write);
   }
 
   // A SET without reply may have the version; or the notification names none.
-  void check_unclaimed(const Notification& told) {
+  void check_unclaimed(const Notification& notified) {
     // It may be of any SET then: the preview knows no `__ts` of notifications (Req: NTF-VERSION-1),
     // and only the deployed service promises the value (Req: NTF-VALUE-3).
-    if (scope_.forgotten || (told.valueless && !told.version)) return;
+    if (scope_.forgotten || (notified.valueless && !notified.version)) return;
     std::vector<Index> answered;
     for (const Entry& entry : history_.entries()) {
       if (!entry.writes_value()) continue;
-      if (!told.valueless && history_.texts()[entry.value] != told.value) continue;
+      if (!notified.valueless && history_.texts()[entry.value] != notified.value) continue;
       const bool carried_out = entry.outcome == Outcome::kOk || entry.outcome == Outcome::kUnknown;
-      if (!carried_out || entry.called > told.arrived.count()) continue;
+      if (!carried_out || entry.called > notified.arrived.count()) continue;
       const bool version_is_its_own = entry.outcome == Outcome::kOk && entry.version != kNone;
-      if (!told.version || !version_is_its_own) return;
+      if (!notified.version || !version_is_its_own) return;
       answered.push_back(entry.number);
     }
     if (answered.empty()) {
-      return object("NTF-SEND-4", text_of(told) + ", and no SET can have written that", {});
+      return object("NTF-SEND-4", text_of(notified) + ", and no SET can have written that", {});
     }
-    object("NTF-VERSION-3", text_of(told) + ", and its SET was answered with another version",
+    object("NTF-VERSION-3", text_of(notified) + ", and its SET was answered with another version",
            std::move(answered));
   }
 
@@ -134,19 +135,19 @@ class NotificationJudge {
   // Told of what was written after its STOP?
   // What was under way with the STOP may still be told. Answered with :0 it has not registered the
   // client either (Req: NTF-STOP-3).
-  void check_stopped(const Notification& told, const Entry& write) {
+  void check_stopped(const Notification& notified, const Entry& write) {
     for (const Registration& stop : observation_.registrations) {
-      const bool over = stop.client == told.client && stop.stop &&
+      const bool over = stop.client == notified.client && stop.stop &&
                         (stop.outcome == Outcome::kOk || stop.outcome == Outcome::kMissing) &&
                         stop.returned.count() < write.called;
       if (!over) continue;
-      const std::vector<const Registration*> starts = starts_of(told.client);
+      const std::vector<const Registration*> starts = starts_of(notified.client);
       const bool again = std::any_of(starts.begin(), starts.end(), [&](const Registration* start) {
         // One that was under way together with the STOP may have come after it.
-        return start->returned >= stop.called && start->called <= told.arrived;
+        return start->returned >= stop.called && start->called <= notified.arrived;
       });
       if (again) continue;
-      object("NTF-STOP-1", text_of(told) + ", which was sent after its STOP had been answered",
+      object("NTF-STOP-1", text_of(notified) + ", which was sent after its STOP had been answered",
              {stop.number, write.number});
     }
   }
@@ -161,18 +162,18 @@ class NotificationJudge {
     // Req: NTF-REPEAT-OPEN-2. What was sent again after a connection broke is not counted.
     if (starts_of(client).size() != 1 || (life != nullptr && !life->breaks.empty())) return;
     std::map<hlc::Timestamp, bool> seen;  // DUP
-    for (const Notification& told : observation_.told) {
-      const bool counts =
-          told.client == client && told.version && told.operation == codec::Operation::kSet;
+    for (const Notification& notified : observation_.notified) {
+      const bool counts = notified.client == client && notified.version &&
+                          notified.operation == codec::Operation::kSet;
       if (!counts) continue;
-      const auto [at, first] = seen.try_emplace(*told.version, told.duplicate);
+      const auto [at, first] = seen.try_emplace(*notified.version, notified.duplicate);
       // DUP on either of them: MQTT has delivered it again, not the store told it (MQTT 5,
       // 3.3.1.1).
-      if (first || at->second || told.duplicate) continue;
+      if (first || at->second || notified.duplicate) continue;
       std::vector<Index> numbers;
-      const Index writer = history_.writer_of(*told.version);
+      const Index writer = history_.writer_of(*notified.version);
       if (writer != kNone) numbers.push_back(history_.entries()[writer].number);
-      object("NTF-SEND-1", text_of(told) + " twice, without DUP", std::move(numbers));
+      object("NTF-SEND-1", text_of(notified) + " twice, without DUP", std::move(numbers));
     }
   }
 
@@ -183,8 +184,8 @@ class NotificationJudge {
     if (!once || scope_.forgotten || scope_.restarted) return;
     // Counted, as no version says for certain which deletion was told (Req: NTF-VERSION-OPEN-1).
     // Where there are more than there can have been, one was told twice.
-    const auto told = static_cast<std::size_t>(std::count_if(
-        observation_.told.begin(), observation_.told.end(), [&](const Notification& one) {
+    const auto notified = static_cast<std::size_t>(std::count_if(
+        observation_.notified.begin(), observation_.notified.end(), [&](const Notification& one) {
           return one.client == client && one.operation == codec::Operation::kDelete &&
                  !one.duplicate;
         }));
@@ -195,10 +196,10 @@ class NotificationJudge {
           deletes && (entry.outcome == Outcome::kDeleted || entry.outcome == Outcome::kUnknown);
       if (gone || entry.expires_after >= 0) possible.push_back(entry.number);
     }
-    if (told <= possible.size()) return;
-    std::string what = "client " + std::to_string(client) + " was told of " + std::to_string(told) +
-                       " deletions, without DUP, where there can have been " +
-                       std::to_string(possible.size());
+    if (notified <= possible.size()) return;
+    std::string what =
+        "client " + std::to_string(client) + " was told of " + std::to_string(notified) +
+        " deletions, without DUP, where there can have been " + std::to_string(possible.size());
     object("NTF-SEND-2", std::move(what), std::move(possible));
   }
 
@@ -221,10 +222,10 @@ class NotificationJudge {
     if (life == nullptr || start == starts.end()) return std::nullopt;
     Certain out{.number = (*start)->number,
                 .from = (*start)->returned.count(),
-                .until = life->last_heard.count()};
+                .until = life->last_received.count()};
     for (const ClientLife::Break& broken : life->breaks) {
       if (broken.noticed < (*start)->called) continue;
-      out.until = std::min(out.until, broken.last_heard.count());
+      out.until = std::min(out.until, broken.last_received.count());
     }
     for (const Registration& stop : observation_.registrations) {
       if (stop.client != client || !stop.stop || stop.returned < (*start)->called) continue;
@@ -239,13 +240,13 @@ class NotificationJudge {
     // Told at any time, also outside of the certain one: that can hide what is missing, but accuses
     // no right store.
     std::set<hlc::Timestamp> versions;
-    std::size_t deletions_told = 0;
-    for (const Notification& told : observation_.told) {
-      if (told.client != client) continue;
-      if (told.operation == codec::Operation::kDelete) {
-        ++deletions_told;
-      } else if (told.version) {
-        versions.insert(*told.version);
+    std::size_t deletions_notified = 0;
+    for (const Notification& notified : observation_.notified) {
+      if (notified.client != client) continue;
+      if (notified.operation == codec::Operation::kDelete) {
+        ++deletions_notified;
+      } else if (notified.version) {
+        versions.insert(*notified.version);
       } else {
         return;  // nobody can tell which SET that was
       }
@@ -258,18 +259,20 @@ class NotificationJudge {
       if (entry.client == client) continue;  // Req: NTF-SELF-1 is of the deployed service alone
       if (entry.outcome == Outcome::kDeleted) deletions.push_back(entry.number);
       // Req: NTF-SEND-OPEN-1: the same value again need not be told.
-      const bool told_for_certain = entry.action == Action::kSet && entry.outcome == Outcome::kOk &&
-                                    entry.version != kNone && writes_of_[entry.value] == 1;
-      if (!told_for_certain || versions.contains(history_.version(entry.version))) continue;
+      const bool certainly_notified = entry.action == Action::kSet &&
+                                      entry.outcome == Outcome::kOk && entry.version != kNone &&
+                                      writes_of_[entry.value] == 1;
+      if (!certainly_notified || versions.contains(history_.version(entry.version))) continue;
       object(
           "NTF-SEND-1",
           "client " + std::to_string(client) + " was registered for the key and not told of a SET",
           {certain->number, entry.number});
     }
-    if (deletions.size() - 1 <= deletions_told) return;
+    if (deletions.size() - 1 <= deletions_notified) return;
     std::string what = "client " + std::to_string(client) +
-                       " was registered for the key and told of " + std::to_string(deletions_told) +
-                       " of " + std::to_string(deletions.size() - 1) + " deletions";
+                       " was registered for the key and told of " +
+                       std::to_string(deletions_notified) + " of " +
+                       std::to_string(deletions.size() - 1) + " deletions";
     object("NTF-SEND-2", std::move(what), std::move(deletions));
   }
 

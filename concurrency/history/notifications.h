@@ -26,18 +26,18 @@ struct Registration {
 // Of one key.
 struct Observation {
   std::vector<Registration> registrations{};
-  std::vector<Notification> told{};
+  std::vector<Notification> notified{};
 
-  [[nodiscard]] bool empty() const { return registrations.empty() && told.empty(); }
+  [[nodiscard]] bool empty() const { return registrations.empty() && notified.empty(); }
 };
 
 // Of one client.
 struct ClientLife {
   struct Break {
     Time noticed{0};
-    Time last_heard{0};  // before: it may have been broken since
+    Time last_received{0};  // before: it may have been broken since
   };
-  Time last_heard{0};  // the last time that something arrived
+  Time last_received{0};  // the last time that something arrived
   bool connected = false;
   std::vector<Break> breaks{};  // of its connection
 };

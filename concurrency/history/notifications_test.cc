@@ -49,7 +49,7 @@ Operation stop(std::int64_t called, std::int64_t returned) {
   return of_observer(done(Action::kStop, called, returned, Outcome::kOk));
 }
 
-Notification told(std::int64_t at, std::string value, std::uint64_t counter) {
+Notification notified(std::int64_t at, std::string value, std::uint64_t counter) {
   return {.client = kObserver,
           .key = "k",
           .value = std::move(value),
@@ -57,7 +57,7 @@ Notification told(std::int64_t at, std::string value, std::uint64_t counter) {
           .arrived = ms(at)};
 }
 
-Notification told_deletion(std::int64_t at) {
+Notification notified_deletion(std::int64_t at) {
   return {
       .client = kObserver, .key = "k", .operation = codec::Operation::kDelete, .arrived = ms(at)};
 }
@@ -98,20 +98,20 @@ TEST(Notifications, AreOfWhatClientsWrote) {
     out.emplace_back(notification);
     return out;
   };
-  expect_ok(then(told(4, "a", 1)));
-  expect_violation(then(told(4, "b", 1)), "NTF-VALUE-1");
-  expect_violation(then(told(4, "b", 2)), "NTF-SEND-4");
-  expect_violation(then(told(4, "a", 2)), "NTF-VERSION-3");
-  expect_violation(then(told(1, "a", 1)), "NTF-SEND-4");
-  expect_violation(then(told_deletion(4)), "NTF-SEND-4");
-  Notification other = told(4, "a", 1);
+  expect_ok(then(notified(4, "a", 1)));
+  expect_violation(then(notified(4, "b", 1)), "NTF-VALUE-1");
+  expect_violation(then(notified(4, "b", 2)), "NTF-SEND-4");
+  expect_violation(then(notified(4, "a", 2)), "NTF-VERSION-3");
+  expect_violation(then(notified(1, "a", 1)), "NTF-SEND-4");
+  expect_violation(then(notified_deletion(4)), "NTF-SEND-4");
+  Notification other = notified(4, "a", 1);
   other.client = 8;
   expect_violation(then(other), "NTF-SEND-3");
 }
 
 // Req: NTF-VALUE-3, which only the deployed service shows.
 TEST(Notifications, MayLeaveOutTheValue) {
-  Notification bare = told(4, "", 1);
+  Notification bare = notified(4, "", 1);
   bare.valueless = true;
   expect_ok({observe(0, 1), set(2, 3, "a", 1), bare});
   Notification unknown = bare;
@@ -130,9 +130,9 @@ TEST(Notifications, MayBeOfWhatHasNoReply) {
   lost.outcome = Outcome::kUnknown;
   lost.returned = kNever;
   lost.version.reset();
-  expect_ok({observe(0, 1), lost, told(50, "a", 7)});
+  expect_ok({observe(0, 1), lost, notified(50, "a", 7)});
   expect_ok({observe(0, 1), lost});
-  expect_violation({observe(0, 1), lost, told(50, "b", 7)}, "NTF-SEND-4");
+  expect_violation({observe(0, 1), lost, notified(50, "b", 7)}, "NTF-SEND-4");
 }
 
 TEST(Notifications, AreAllThatIsCertain) {
@@ -140,7 +140,7 @@ TEST(Notifications, AreAllThatIsCertain) {
   // Under way with the registration, its end, or another of the same value: open.
   expect_ok({observe(0, 3), set(2, 4, "a", 1)});
   expect_ok({observe(0, 1), set(2, 6, "a", 1), stop(5, 7)});
-  expect_ok({observe(0, 1), set(2, 3, "a", 1), told(4, "a", 1), set(5, 6, "a", 2)});
+  expect_ok({observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1), set(5, 6, "a", 2)});
   expect_ok({observe(0, 1), of_observer(set(2, 3, "a", 1))});
   // Perhaps on its way still.
   EXPECT_EQ(judge({observe(0, 1), set(2, 3, "a", 1)}).answer, Answer::kOk);
@@ -149,18 +149,20 @@ TEST(Notifications, AreAllThatIsCertain) {
   expect_ok({observe(0, 1), set(2, 3, "a", 1), Restart{ms(2)}});
   Operation deletion = done(Action::kDel, 5, 6, Outcome::kDeleted);
   deletion.version = version(1);
-  const std::vector<Event> missing = {observe(0, 1), set(2, 3, "a", 1), told(4, "a", 1), deletion};
+  const std::vector<Event> missing = {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1),
+                                      deletion};
   expect_violation(missing, "NTF-SEND-2");
   EXPECT_THAT(judge(and_later(missing)).text, ::testing::HasSubstr("told of 0 of 1 deletions"));
-  expect_ok({observe(0, 1), set(2, 3, "a", 1), told(4, "a", 1), deletion, told_deletion(7)});
+  expect_ok(
+      {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1), deletion, notified_deletion(7)});
 }
 
 TEST(Notifications, ComeOnce) {
-  const std::vector<Event> once = {observe(0, 1), set(2, 3, "a", 1), told(4, "a", 1)};
+  const std::vector<Event> once = {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1)};
   std::vector<Event> twice = once;
-  twice.emplace_back(told(5, "a", 1));
+  twice.emplace_back(notified(5, "a", 1));
   expect_violation(twice, "NTF-SEND-1");
-  Notification again = told(5, "a", 1);
+  Notification again = notified(5, "a", 1);
   again.duplicate = true;
   std::vector<Event> redelivered = once;
   redelivered.emplace_back(again);
@@ -172,16 +174,16 @@ TEST(Notifications, ComeOnce) {
 // Whichever of them it was that was told twice.
 TEST(Notifications, OfDeletionsAreNotMoreThanThese) {
   const Operation deletion = done(Action::kDel, 5, 6, Outcome::kDeleted);
-  const std::vector<Event> once = {observe(0, 1), set(2, 3, "a", 1), told(4, "a", 1), deletion,
-                                   told_deletion(7)};
+  const std::vector<Event> once = {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1), deletion,
+                                   notified_deletion(7)};
   expect_ok(once);
   std::vector<Event> twice = once;
-  twice.emplace_back(told_deletion(8));
+  twice.emplace_back(notified_deletion(8));
   expect_violation(twice, "NTF-SEND-2");
   EXPECT_THAT(
       judge(and_later(twice)).text,
       ::testing::HasSubstr("told of 2 deletions, without DUP, where there can have been 1"));
-  Notification again = told_deletion(8);
+  Notification again = notified_deletion(8);
   again.duplicate = true;
   std::vector<Event> redelivered = once;
   redelivered.emplace_back(again);
@@ -224,13 +226,13 @@ TEST(Notifications, MayComeInAnyOrderWhichIsSaid) {
     out.insert(out.end(), all.begin(), all.end());
     return out;
   };
-  const auto in_order = then({told(8, "a", 1), told(9, "b", 2), told(10, "c", 3)});
+  const auto in_order = then({notified(8, "a", 1), notified(9, "b", 2), notified(10, "c", 3)});
   expect_ok(in_order);
   EXPECT_EQ(order_of(in_order), (OrderObservation{.compared = 2, .against = 0}));
-  const auto another = then({told(10, "a", 1), told(8, "b", 2), told(9, "c", 3)});
+  const auto another = then({notified(10, "a", 1), notified(8, "b", 2), notified(9, "c", 3)});
   expect_ok(another);
   EXPECT_EQ(order_of(another), (OrderObservation{.compared = 2, .against = 1}));
-  Notification duplicate = told(11, "a", 1);
+  Notification duplicate = notified(11, "a", 1);
   duplicate.duplicate = true;
   auto again = in_order;
   again.emplace_back(duplicate);
@@ -240,16 +242,17 @@ TEST(Notifications, MayComeInAnyOrderWhichIsSaid) {
   broken.emplace_back(Connection{kObserver, Link::kLost, ms(100)});
   EXPECT_EQ(order_of(broken), OrderObservation{});
   // Each client, and each key, has an order of its own.
-  Notification other = told(9, "a", 1);
+  Notification other = notified(9, "a", 1);
   other.client = 8;
-  EXPECT_EQ(order_of(then({told(8, "b", 2), other})), OrderObservation{});
+  EXPECT_EQ(order_of(then({notified(8, "b", 2), other})), OrderObservation{});
 }
 
 TEST(Notifications, EndWithStop) {
-  expect_violation({observe(0, 1), stop(2, 3), set(4, 5, "a", 1), told(6, "a", 1)}, "NTF-STOP-1");
+  expect_violation({observe(0, 1), stop(2, 3), set(4, 5, "a", 1), notified(6, "a", 1)},
+                   "NTF-STOP-1");
   expect_ok({observe(0, 1), stop(2, 3), set(4, 5, "a", 1)});
-  expect_ok({observe(0, 1), set(2, 5, "a", 1), stop(3, 4), told(6, "a", 1)});
-  expect_ok({observe(0, 1), stop(2, 3), set(4, 6, "a", 1), observe(5, 7), told(8, "a", 1)});
+  expect_ok({observe(0, 1), set(2, 5, "a", 1), stop(3, 4), notified(6, "a", 1)});
+  expect_ok({observe(0, 1), stop(2, 3), set(4, 6, "a", 1), observe(5, 7), notified(8, "a", 1)});
 }
 
 // A right history with an observer who is told of everything, most of it soon.
@@ -275,13 +278,13 @@ std::vector<Event> observed_history(Random& random, std::size_t& certain) {
                                     .arrived = arrived});
     } else if (operation.outcome == Outcome::kDeleted) {
       ++certain;
-      out.emplace_back(told_deletion(arrived / milliseconds(1)));
+      out.emplace_back(notified_deletion(arrived / milliseconds(1)));
     }
   }
   return out;
 }
 
-TEST(Notifications, OfARightStoreAreRightAndNoneCanBeMissing) {
+TEST(Notifications, OfAConformingStoreAreAllNeeded) {
   Random random(5);
   std::size_t left_out = 0;
   for (int i = 0; i < 2'000; ++i) {

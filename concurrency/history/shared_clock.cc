@@ -7,7 +7,7 @@ namespace fencepost::history {
 namespace {
 
 // As many as can have returned while one request is under way; of an older one nothing is said.
-constexpr std::size_t kMostMarks = 4096;
+constexpr std::size_t kMaxMarks = 4096;
 
 }  // namespace
 
@@ -33,7 +33,7 @@ void SharedClock::add(const Operation& operation, Index number) {
   // Of one key alone the checker says it all: its last version will do.
   if (!several_keys_) marks_.clear();
   marks_.push_back({operation.returned, *operation.version, number, operation.key});
-  if (marks_.size() > kMostMarks) marks_.pop_front();
+  if (marks_.size() > kMaxMarks) marks_.pop_front();
 }
 
 }  // namespace fencepost::history

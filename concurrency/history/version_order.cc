@@ -101,7 +101,7 @@ class Decider {
       return false;
     }
     // An NX is refused rightly where a SET without a reply was carried out before it. The search
-    // decides; the flaw stays in the result, as the hint for witness_of().
+    // decides; the flaw stays in the result, as the hint for counter_example_of().
     return leave("requests without a reply may explain it");
   }
 

@@ -33,7 +33,7 @@ history::KeyVerdict verdict_of(const DeliveryFinding& finding) {
 void Delivery::without_reply(std::uint64_t number, const history::Operation& operation,
                              Without why) {
   if (excused_.erase(number) > 0) return;
-  if (open_.size() >= kMostOpen) {
+  if (open_.size() >= kMaxOpen) {
     ++lost_;
     return;
   }
@@ -44,8 +44,8 @@ void Delivery::answered(history::Time called) {
   last_answered_ = std::max(last_answered_.value_or(called), called);
 }
 
-void Delivery::stray_reply(std::optional<std::uint64_t> number, bool is_redelivery,
-                           const std::string& what) {
+void Delivery::unmatched_reply(std::optional<std::uint64_t> number, bool is_redelivery,
+                               const std::string& what) {
   if (!number) {
     return wrong("ENV-CORRELATION-1", "a reply with the correlation data of no request: " + what,
                  nullptr);

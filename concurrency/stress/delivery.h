@@ -62,8 +62,8 @@ class Delivery {
   void answered(history::Time called);
   // A reply to none of the requests that are under way. `number`: of the request that it names;
   // nothing: it names none.
-  void stray_reply(std::optional<std::uint64_t> number, bool is_redelivery,
-                   const std::string& what);
+  void unmatched_reply(std::optional<std::uint64_t> number, bool is_redelivery,
+                       const std::string& what);
   // Something else that is wrong with what came; `operation` may be null.
   void wrong(std::string_view requirement, std::string text, const history::Operation* operation);
 
@@ -81,14 +81,14 @@ class Delivery {
     return open.why == Without::kTime && last_answered_ && *last_answered_ > open.operation.called;
   }
 
-  std::map<std::uint64_t, Open> open_{};  // at most kMostOpen
+  std::map<std::uint64_t, Open> open_{};  // at most kMaxOpen
   std::uint64_t lost_ = 0;                // beyond these
   std::uint64_t late_ = 0;
   std::set<std::uint64_t> excused_{};
   std::optional<history::Time> last_answered_{};                 // when that request was called
   std::map<std::string, DeliveryFinding, std::less<>> wrong_{};  // by requirement
 
-  static constexpr std::size_t kMostOpen = 100'000;
+  static constexpr std::size_t kMaxOpen = 100'000;
 };
 
 }  // namespace fencepost::stress

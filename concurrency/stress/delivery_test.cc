@@ -45,10 +45,10 @@ TEST(Delivery, AReplyThatComesLateIsADoubtAndNoFinding) {
   Delivery delivery;
   delivery.without_reply(7, called(1s), Delivery::Without::kTime);
   delivery.answered(2s);
-  delivery.stray_reply(7, false, "+OK");
+  delivery.unmatched_reply(7, false, "+OK");
   EXPECT_THAT(delivery.findings(), IsEmpty());
   EXPECT_EQ(delivery.doubts().late, 1U);
-  delivery.stray_reply(7, false, "+OK");
+  delivery.unmatched_reply(7, false, "+OK");
   EXPECT_THAT(rules(delivery), ElementsAre("ENV-RESPONSE-1"));  // the second one is one too many
 }
 
@@ -59,17 +59,17 @@ TEST(Delivery, WhatEndsWithItsConnectionProvesNothing) {
   EXPECT_THAT(delivery.findings(), IsEmpty());
   EXPECT_EQ(delivery.doubts().lost, 1U);
   EXPECT_THAT(describe(delivery.doubts()), HasSubstr("1 lost with a connection"));
-  delivery.stray_reply(7, false, "+OK");  // by the connection that came after it
+  delivery.unmatched_reply(7, false, "+OK");  // by the connection that came after it
   EXPECT_THAT(delivery.findings(), IsEmpty());
 }
 
 TEST(Delivery, RepliesToNothingAndSecondOnesAreFound) {
   Delivery delivery;
-  delivery.stray_reply(std::nullopt, false, "+OK");
-  delivery.stray_reply(3, true, "+OK");  // MQTT may deliver a message again, and says so
+  delivery.unmatched_reply(std::nullopt, false, "+OK");
+  delivery.unmatched_reply(3, true, "+OK");  // MQTT may deliver a message again, and says so
   EXPECT_THAT(rules(delivery), ElementsAre("ENV-CORRELATION-1"));
-  delivery.stray_reply(3, false, "+OK");
-  delivery.stray_reply(4, false, "+OK");
+  delivery.unmatched_reply(3, false, "+OK");
+  delivery.unmatched_reply(4, false, "+OK");
   ASSERT_THAT(rules(delivery), ElementsAre("ENV-CORRELATION-1", "ENV-RESPONSE-1"));
   EXPECT_EQ(delivery.findings()[1].times, 2U);
   EXPECT_THAT(verdict_of(delivery.findings()[1]).verdict.text, HasSubstr("(2 times)"));
@@ -80,7 +80,7 @@ TEST(Delivery, ARefusedRequestThatIsAnsweredIsFound) {
   Delivery delivery;
   delivery.without_reply(7, called(1s), Delivery::Without::kRefused);
   EXPECT_EQ(delivery.doubts().refused, 1U);
-  delivery.stray_reply(7, false, "+OK");
+  delivery.unmatched_reply(7, false, "+OK");
   EXPECT_THAT(rules(delivery), ElementsAre("ENV-PUBACK-1"));
   EXPECT_EQ(delivery.doubts().all(), 0U);
 }

@@ -27,7 +27,7 @@ Result<std::unique_ptr<HistoryWriter>, std::string> HistoryWriter::open(
   std::unique_ptr<HistoryWriter> out(new HistoryWriter(path, descriptor, std::move(copy)));
   out->write(history::header_line());
   out->write(history::bounds_line(bounds));
-  if (!out->trouble_.empty()) return fail(out->trouble_);
+  if (!out->error_.empty()) return fail(out->error_);
   return out;
 }
 
@@ -37,11 +37,11 @@ HistoryWriter::~HistoryWriter() {
 
 void HistoryWriter::write(const std::string& line) {
   std::string_view left = descriptor_ < 0 ? std::string_view() : line;
-  while (!left.empty() && trouble_.empty()) {
+  while (!left.empty() && error_.empty()) {
     const ssize_t written = ::write(descriptor_, left.data(), left.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) {
-      trouble_ = "cannot write " + path_ + ": " + error_text();
+      error_ = "cannot write " + path_ + ": " + error_text();
       return;
     }
     left.remove_prefix(static_cast<std::size_t>(written));
@@ -55,7 +55,7 @@ void HistoryWriter::called(std::uint64_t id, const history::Operation& operation
 void HistoryWriter::returned(std::uint64_t id, const history::Operation& operation) {
   write(history::return_line(id, operation));
 }
-void HistoryWriter::told(const history::Notification& notification) {
+void HistoryWriter::notified(const history::Notification& notification) {
   write(history::notification_line(notification));
 }
 void HistoryWriter::linked(const history::Connection& connection) {

@@ -29,11 +29,11 @@ class HistoryWriter final : public Journal {
 
   void called(std::uint64_t id, const history::Operation& operation) override;
   void returned(std::uint64_t id, const history::Operation& operation) override;
-  void told(const history::Notification& notification) override;
+  void notified(const history::Notification& notification) override;
   void linked(const history::Connection& connection) override;
 
   // Why some of it could not be written; empty when all was.
-  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] const std::string& error() const { return error_; }
 
  private:
   HistoryWriter(std::string path, int descriptor, Copy copy)
@@ -43,7 +43,7 @@ class HistoryWriter final : public Journal {
   std::string path_;
   int descriptor_;  // negative: there is no file
   Copy copy_;
-  std::string trouble_{};
+  std::string error_{};
 };
 
 }  // namespace fencepost::stress

@@ -15,7 +15,7 @@
 #include "base/threads.h"
 #include "codec/command.h"
 #include "codec/topics.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 
 namespace fencepost::stress {
 namespace {
@@ -24,11 +24,11 @@ using namespace std::chrono_literals;
 using endpoint::Duration;
 
 constexpr std::size_t kConnectingAtOnce = 16;
-constexpr std::size_t kMostUnjudged = 200'000;  // events: then nothing is asked for a while
+constexpr std::size_t kMaxUnjudged = 200'000;  // events: then nothing is asked for a while
 constexpr Time kTick = 2ms;
 constexpr Time kReconnectAfter = 250ms;
 constexpr Time kSettleEvery = 2s;
-constexpr Time kLongestPause = 300ms;
+constexpr Time kMaxPause = 300ms;
 
 Time steady() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
@@ -70,8 +70,8 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
     if (writes_history()) options_.history->returned(id, operation);
     events_.emplace_back(operation);
   }
-  void told(const history::Notification& notification) override {
-    if (writes_history()) options_.history->told(notification);
+  void notified(const history::Notification& notification) override {
+    if (writes_history()) options_.history->notified(notification);
     events_.emplace_back(notification);
   }
   void linked(const history::Connection& connection) override {
@@ -128,7 +128,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   std::deque<std::uint32_t> queue_{};
 
   // Of the caller's thread alone.
-  std::optional<Referee> referee_{};
+  std::optional<OnlineChecker> checker_{};
   std::set<std::string> left_keys_{};
   Time last_settled_{0};
   std::chrono::duration<double> judging_{0};
@@ -259,8 +259,8 @@ void Load::serve_all() {
 // There is nobody to ask, or nowhere to write it down.
 bool Load::is_over() {
   const std::lock_guard lock(mutex_);
-  const bool trouble = options_.history != nullptr && !options_.history->trouble().empty();
-  return trouble || !lost_.empty();
+  const bool error = options_.history != nullptr && !options_.history->error().empty();
+  return error || !lost_.empty();
 }
 
 // One at a time, and none before all that ended at the same time have been heard of: a broker that
@@ -317,14 +317,14 @@ void Load::judge(bool all) {
       left_keys_.merge(traffic_.take_keys(generation));
     }
   }
-  if (!referee_) return;
-  const bool many = events.size() > kMostUnjudged;
+  if (!checker_) return;
+  const bool many = events.size() > kMaxUnjudged;
   if (many) hold("judging", true);
   const auto before = processor_time();
-  for (const history::Event& event : events) referee_->add(event);
+  for (const history::Event& event : events) checker_->add(event);
   events.clear();
-  for (const std::string& prefix : over) referee_->close(prefix, now());
-  referee_->judge(now());
+  for (const std::string& prefix : over) checker_->close(prefix, now());
+  checker_->judge(now());
   judging_ += processor_time() - before;
   if (!many) return;
   hold("judging", false);
@@ -333,9 +333,9 @@ void Load::judge(bool all) {
 
 // Clients that never pause leave no moment at which nothing is under way. It costs a round trip.
 void Load::settle_now_and_then() {
-  if (!referee_ || now() < last_settled_ + kSettleEvery) return;
+  if (!checker_ || now() < last_settled_ + kSettleEvery) return;
   hold("settling", true);
-  const Time deadline = now() + kLongestPause;
+  const Time deadline = now() + kMaxPause;
   bool quiet = false;
   while (!quiet && now() < deadline) {
     {
@@ -349,17 +349,17 @@ void Load::settle_now_and_then() {
   serve_all();
   judge();
   const auto before = processor_time();
-  if (quiet) referee_->settle(moment);
+  if (quiet) checker_->settle(moment);
   judging_ += processor_time() - before;
   last_settled_ = now();
 }
 
 LoadProgress Load::progress_now() {
   LoadProgress out{.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now())};
-  if (referee_) {
-    out.operations = referee_->judged().operations;
-    out.decided = referee_->judged().decided;
-    out.violations = referee_->judged().violations.size();
+  if (checker_) {
+    out.operations = checker_->judged().operations;
+    out.decided = checker_->judged().decided;
+    out.violations = checker_->judged().violations.size();
   }
   const std::lock_guard lock(mutex_);
   out.counts = traffic_.counts();
@@ -372,7 +372,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   constexpr Time kShowEvery = 200ms;
   LoadResult out;
   if (options_.judge)
-    referee_.emplace(options_.bounds, options_.limits, options_.stop_at_violation);
+    checker_.emplace(options_.bounds, options_.limits, options_.stop_at_violation);
   std::jthread queue([this](const std::stop_token& stopped) { serve_queue(stopped); });
   std::jthread ticker([this](const std::stop_token& stopped) {
     while (!stopped.stop_requested()) {
@@ -385,7 +385,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   Time shown = begin;
   serve_all();
   const auto over = [&] {
-    const bool found = options_.stop_at_violation && referee_ && referee_->found_violation();
+    const bool found = options_.stop_at_violation && checker_ && checker_->found_violation();
     return stop || found || is_over() || now() - begin >= options_.duration;
   };
   while (!over()) {
@@ -414,11 +414,11 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   }
   await_acknowledgements();
   judge(true);
-  if (referee_) {
+  if (checker_) {
     const auto before = processor_time();
-    referee_->finish();
+    checker_->finish();
     judging_ += processor_time() - before;
-    out.judged = referee_->judged();
+    out.judged = checker_->judged();
   }
   out.progress = progress_now();
   out.judging = judging_;
@@ -429,7 +429,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     out.deliveries = traffic_.delivery().findings();
     out.doubts = traffic_.delivery().doubts();
   }
-  if (options_.history != nullptr) out.trouble = options_.history->trouble();
+  if (options_.history != nullptr) out.error = options_.history->error();
   if (out.lost.empty()) clean_up();
   return out;
 }

@@ -14,7 +14,7 @@
 
 #include "base/result.h"
 #include "concurrency/stress/history_writer.h"
-#include "concurrency/stress/referee.h"
+#include "concurrency/stress/online_checker.h"
 #include "concurrency/stress/traffic.h"
 #include "endpoint/endpoint.h"
 
@@ -49,8 +49,8 @@ struct LoadResult {
   DeliveryDoubts doubts{};
   std::chrono::duration<double> judging{0};  // of processor time, of `asking`
   std::chrono::duration<double> asking{0};   // from the first request to the last
-  std::string lost{};     // why the run ended early: nobody was connected any more
-  std::string trouble{};  // the history could not be written
+  std::string lost{};   // why the run ended early: nobody was connected any more
+  std::string error{};  // the history could not be written
   bool interrupted = false;
   std::size_t reconnected = 0;
 };

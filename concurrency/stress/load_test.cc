@@ -53,7 +53,7 @@ LoadOptions options_of(std::string_view mix, std::uint32_t clients = 8) {
 
 const std::atomic<bool> kNeverStop{false};
 
-TEST(Load, FindsNothingWrongWithARightStore) {
+TEST(Load, FindsNothingInAConformingStore) {
   Broker broker;
   LoadOptions options = options_of("everything");
   options.duration = 3s;  // as much as is asked for below, also where a build runs beside it
@@ -64,7 +64,7 @@ TEST(Load, FindsNothingWrongWithARightStore) {
   EXPECT_EQ(run->judged.operations, run->progress.counts.requests);
   EXPECT_GT(run->progress.counts.replies, 100U);
   EXPECT_EQ(run->progress.counts.unknown(), 0U);
-  EXPECT_EQ(run->progress.counts.strays, 0U);
+  EXPECT_EQ(run->progress.counts.unmatched, 0U);
   EXPECT_EQ(run->lost, "");
 }
 
@@ -119,7 +119,7 @@ TEST(Load, WritesTheHistoryThatItJudges) {
   options.history = writer->get();
   const auto run = run_load(*broker.endpoint, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
-  EXPECT_EQ(run->trouble, "");
+  EXPECT_EQ(run->error, "");
   history::Checker checker;
   history::HistoryReader reader([&](const history::Event& event) { checker.add(event); });
   std::ifstream file(path);
@@ -157,8 +157,8 @@ TEST(Load, WritesNothingOfItsCleaningUp) {
   history::HistoryReader reader([&](const history::Event& event) {
     if (const auto* operation = std::get_if<history::Operation>(&event)) {
       sets += operation->action == history::Action::kSet ? 1U : 0U;
-    } else if (const auto* told = std::get_if<history::Notification>(&event)) {
-      EXPECT_EQ(told->operation, codec::Operation::kSet) << "of client " << told->client;
+    } else if (const auto* notified = std::get_if<history::Notification>(&event)) {
+      EXPECT_EQ(notified->operation, codec::Operation::kSet) << "of client " << notified->client;
     }
   });
   std::ifstream file(path);
@@ -191,11 +191,11 @@ TEST(Load, RepliesThatComeTooLateAreUnknownAndNoViolation) {
   const auto run = run_load(*broker.endpoint, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_GT(run->progress.counts.timed_out, 0U);
-  EXPECT_GT(run->progress.counts.strays, 0U);
+  EXPECT_GT(run->progress.counts.unmatched, 0U);
   EXPECT_THAT(run->judged.violations, IsEmpty());
 }
 
-TEST(Load, EndsWhenItIsTold) {
+TEST(Load, EndsWhenCancelled) {
   Broker broker;
   LoadOptions options = options_of("hot-key");
   options.duration = 30s;

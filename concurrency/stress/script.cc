@@ -161,7 +161,7 @@ void Script::renew() {
   for (ClientState& state : states_) {
     state.holds = false;
     state.token.reset();
-    state.heard_of.clear();
+    state.is_notified_of.clear();
   }
 }
 
@@ -237,9 +237,10 @@ void Script::choose(const Row& row, Operation& operation, ClientState& state) {
   if (at == 3) operation.condition = Condition::kIfAbsent;
   if (at == 4) operation.condition = Condition::kIfAbsentOrEqual;
   const bool wants_known = at == 4 || operation.action == Action::kVdel;
-  const bool known = state.heard_of == operation.key && !state.random.one_in(8);
+  const bool known = state.is_notified_of == operation.key && !state.random.one_in(8);
   if (has_value(operation.action)) {
-    operation.value = wants_known && known ? state.heard : new_value(row, operation.client, state);
+    operation.value =
+        wants_known && known ? state.received : new_value(row, operation.client, state);
   }
   if (operation.action == Action::kSet && row.percent_px > 0 &&
       state.random.below(100) < row.percent_px) {
@@ -265,8 +266,8 @@ void Script::answered(const Operation& operation) {
   ClientState& state = states_[operation.client];
   const bool wrote = operation.action == Action::kSet && operation.outcome == Outcome::kOk;
   if (wrote || operation.outcome == Outcome::kValue) {
-    state.heard_of = operation.key;
-    state.heard = wrote ? operation.value : operation.read;
+    state.is_notified_of = operation.key;
+    state.received = wrote ? operation.value : operation.read;
   }
   if (operation.action == Action::kObserve && operation.outcome == Outcome::kOk) {
     state.watched = operation.key;

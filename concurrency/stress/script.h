@@ -89,8 +89,8 @@ class Script {
   struct ClientState {
     workload::Random random{0};
     std::uint64_t written = 0;
-    std::string heard{};  // a value, and the key that had it
-    std::string heard_of{};
+    std::string received{};  // a value, and the key that had it
+    std::string is_notified_of{};
     bool holds = false;     // the lock, as far as it knows
     bool renews = true;     // and does not let it expire
     std::string watched{};  // the key that it has registered for, where it registers once

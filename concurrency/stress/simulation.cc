@@ -44,7 +44,7 @@ class Simulation final : private Journal {
         options_(options),
         journal_(journal),
         random_(options.seed ^ 0x5eed'0f5c'4ed0'1e55ULL),
-        referee_(options.bounds.value_or(simulated_bounds()), options.limits,
+        checker_(options.bounds.value_or(simulated_bounds()), options.limits,
                  options.stop_at_violation),
         traffic_({.script = {.mix = options.mix,
                              .clients = options.clients,
@@ -70,9 +70,9 @@ class Simulation final : private Journal {
     while (!queue_.empty()) {
       if (++steps % kCheckEvery == 0) {
         judge();
-        if (options_.stop_at_violation && referee_.found_violation()) break;
+        if (options_.stop_at_violation && checker_.found_violation()) break;
         if (stopped) {
-          out_.judged = referee_.judged();
+          out_.judged = checker_.judged();
           out_.counts = traffic_.counts();
           out_.duration = now_;
           if (stopped(out_)) break;
@@ -99,24 +99,24 @@ class Simulation final : private Journal {
   }
   void returned(std::uint64_t id, const history::Operation& operation) override {
     if (journal_ != nullptr) journal_->returned(id, operation);
-    referee_.add(operation);
+    checker_.add(operation);
     if (options_.keep_operations) out_.operations.push_back(operation);
   }
-  void told(const history::Notification& notification) override {
-    if (journal_ != nullptr) journal_->told(notification);
-    referee_.add(notification);
+  void notified(const history::Notification& notification) override {
+    if (journal_ != nullptr) journal_->notified(notification);
+    checker_.add(notification);
   }
   void linked(const history::Connection& connection) override {
     if (journal_ != nullptr) journal_->linked(connection);
-    referee_.add(connection);
+    checker_.add(connection);
   }
 
   void judge() {
     for (const std::size_t generation : traffic_.closed()) {
-      referee_.close(traffic_.prefix_of(generation), now_);
+      checker_.close(traffic_.prefix_of(generation), now_);
       static_cast<void>(traffic_.take_keys(generation));
     }
-    referee_.judge(now_);
+    checker_.judge(now_);
   }
 
   // Most messages are quick; some wait behind others.
@@ -258,13 +258,13 @@ class Simulation final : private Journal {
     now_ += kPatience + 1ms;
     traffic_.give_up(now_);
     for (const std::size_t generation : traffic_.closed(true)) {
-      referee_.close(traffic_.prefix_of(generation), now_);
+      checker_.close(traffic_.prefix_of(generation), now_);
     }
-    referee_.finish();
+    checker_.finish();
     out_.deliveries = traffic_.delivery().findings();
     out_.doubts = traffic_.delivery().doubts();
     if (options_.broken_in_10000 > 0) out_.doubts.lost = 0;
-    out_.judged = referee_.judged();
+    out_.judged = checker_.judged();
     out_.counts = traffic_.counts();
     out_.duration = now_;
   }
@@ -273,7 +273,7 @@ class Simulation final : private Journal {
   const SimulationOptions& options_;
   Journal* journal_;
   workload::Random random_;
-  Referee referee_;
+  OnlineChecker checker_;
   Traffic traffic_;
   std::vector<Line> lines_;
   std::map<std::string, std::uint32_t> clients_{};   // by id

@@ -14,7 +14,7 @@
 #include <optional>
 #include <vector>
 
-#include "concurrency/stress/referee.h"
+#include "concurrency/stress/online_checker.h"
 #include "concurrency/stress/traffic.h"
 #include "reference_store/service.h"
 

@@ -27,7 +27,7 @@ SimulatedRun run_of(store::Handler& store, SimulationOptions options) {
   return simulate(store, options);
 }
 
-TEST(Simulation, FindsNothingWrongWithARightStoreWhateverIsAskedOfIt) {
+TEST(Simulation, FindsNothingInAConformingStoreWhateverItIsSent) {
   for (const Mix& mix : mixes()) {
     for (const codec::DialectId dialect : codec::kDialects) {
       store::Service store({.dialect = dialect});
@@ -56,7 +56,7 @@ TEST(Simulation, IsTheSameForTheSameSeedAndAnotherForAnother) {
   EXPECT_NE(first, history_of(4));
 }
 
-TEST(Simulation, LetsRequestsMeet) {
+TEST(Simulation, RunsRequestsConcurrently) {
   store::Service store;
   const SimulatedRun run =
       run_of(store, {.mix = find_mix("hot-key"), .seed = 1, .requests = kRequests});
@@ -110,7 +110,7 @@ TEST(Simulation, StopsAtAViolationAndNamesItsOperations) {
 }
 
 // What was on its way when a run ended is no reply that was owed.
-TEST(Simulation, ThatIsInterruptedAccusesNobody) {
+TEST(Simulation, ThatIsInterruptedFindsNothing) {
   for (const Mix& mix : mixes()) {
     for (std::size_t until : all_or_in_gate<std::vector<std::size_t>>({1, 3, 20}, {1, 3})) {
       store::Service store;

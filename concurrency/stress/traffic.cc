@@ -21,7 +21,7 @@ using history::Action;
 using history::Operation;
 using history::Outcome;
 
-constexpr std::size_t kMostAtOnce = 64;  // requests of one client, at a given rate
+constexpr std::size_t kMaxAtOnce = 64;  // requests of one client, at a given rate
 constexpr std::size_t kReasonBytes = 100;
 
 codec::Command command_of(const Operation& operation) {
@@ -145,7 +145,7 @@ bool Traffic::may_ask(std::uint32_t client, Time now) {
   const bool is_own = client == 0 && options_.first_window > 0;
   const std::size_t window = is_own ? options_.first_window : options_.script.mix->window;
   if (options_.rate <= 0) return state.under_way.size() < window;
-  if (state.under_way.size() >= kMostAtOnce) return false;
+  if (state.under_way.size() >= kMaxAtOnce) return false;
   if (!started_) started_ = now;
   const double due = std::chrono::duration<double>(now - *started_).count() * options_.rate;
   return static_cast<double>(counts_.requests) < due;
@@ -245,8 +245,8 @@ void Traffic::received(std::uint32_t client, const codec::Message& message, Time
   if (message.topic.starts_with(codec::kStorePrefix)) return notified(client, message, at);
   const auto found = state.under_way.find(message.correlation_data.value_or(""));
   if (found == state.under_way.end() || message.topic != state.response_topic) {
-    ++counts_.strays;
-    return stray(state, message);
+    ++counts_.unmatched;
+    return unmatched(state, message);
   }
   Operation operation = found->second.operation;
   operation.returned = at;
@@ -271,7 +271,7 @@ void Traffic::received(std::uint32_t client, const codec::Message& message, Time
 
 // Also the reply to what has been given up, which comes too late. Req: ENV-RESPONSE-1,
 // ENV-CORRELATION-1, ENV-RESPONSE-TOPIC-1
-void Traffic::stray(const ClientState& state, const codec::Message& message) {
+void Traffic::unmatched(const ClientState& state, const codec::Message& message) {
   const std::string what = escape(message.payload, kReasonBytes);
   if (message.topic != state.response_topic) {
     return delivery_.wrong("ENV-RESPONSE-TOPIC-1",
@@ -282,7 +282,7 @@ void Traffic::stray(const ClientState& state, const codec::Message& message) {
   auto id = id_of(message.correlation_data.value_or(""));
   if (id && (*id == 0 || *id > next_id_)) id.reset();
   if (id) --*id;
-  delivery_.stray_reply(id, message.duplicate, what);
+  delivery_.unmatched_reply(id, message.duplicate, what);
 }
 
 void Traffic::excuse(std::string_view correlation) {
@@ -292,13 +292,13 @@ void Traffic::excuse(std::string_view correlation) {
 // Req: HLC-CLIENT-2. But for what is so far ahead that the store would refuse it from a client, and
 // without counters that it need not be able to read. (Req: HLC-SKEW-1, HLC-PARSE-OPEN-2)
 void Traffic::take_into_clock(ClientState& state, const hlc::Timestamp& version) {
-  constexpr std::uint64_t kMostAheadMs = 60'000;
-  constexpr std::uint64_t kMostCounted = 1'000'000'000;
-  if (version.wall_ms > state.wall_ms + kMostAheadMs) return;
+  constexpr std::uint64_t kMaxAheadMs = 60'000;
+  constexpr std::uint64_t kMaxCounted = 1'000'000'000;
+  if (version.wall_ms > state.wall_ms + kMaxAheadMs) return;
   const bool greater =
       std::tie(version.wall_ms, version.counter) > std::tie(state.last_wall_ms, state.counter);
   if (!greater) return;
-  const bool counts = version.counter < kMostCounted;
+  const bool counts = version.counter < kMaxCounted;
   state.last_wall_ms = version.wall_ms + (counts ? 0 : 1);
   state.counter = counts ? version.counter : 0;
 }
@@ -309,7 +309,7 @@ void Traffic::notified(std::uint32_t client, const codec::Message& message, Time
   const bool ours = target && target->key.starts_with(options_.script.prefix);
   const bool valueless = !decoded && is_valueless(message.payload);
   if (!ours || (!decoded && !valueless)) {
-    ++counts_.strays;
+    ++counts_.unmatched;
     const std::string what = escape(message.payload, kReasonBytes);
     if (!target) {
       delivery_.wrong("NTF-TOPIC-1", "no topic of a notification: " + escape(message.topic),
@@ -326,14 +326,14 @@ void Traffic::notified(std::uint32_t client, const codec::Message& message, Time
   ++counts_.notifications;
   const auto version = version_of(message);
   if (version) take_into_clock(states_[client], *version);
-  journal_.told({.client = client,
-                 .key = target->key,
-                 .operation = valueless ? codec::Operation::kSet : decoded->operation,
-                 .value = valueless ? std::string() : std::string(decoded->value),
-                 .valueless = valueless,
-                 .version = version,
-                 .arrived = at,
-                 .duplicate = message.duplicate});
+  journal_.notified({.client = client,
+                     .key = target->key,
+                     .operation = valueless ? codec::Operation::kSet : decoded->operation,
+                     .value = valueless ? std::string() : std::string(decoded->value),
+                     .valueless = valueless,
+                     .version = version,
+                     .arrived = at,
+                     .duplicate = message.duplicate});
 }
 
 void Traffic::not_taken(std::uint32_t client, std::string_view correlation, Time /*now*/) {

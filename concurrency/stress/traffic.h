@@ -38,7 +38,7 @@ class Journal {
   // `id` names an operation until it has returned.
   virtual void called(std::uint64_t id, const history::Operation& operation) = 0;
   virtual void returned(std::uint64_t id, const history::Operation& operation) = 0;
-  virtual void told(const history::Notification& notification) = 0;
+  virtual void notified(const history::Notification& notification) = 0;
   virtual void linked(const history::Connection& connection) = 0;
 };
 
@@ -78,8 +78,8 @@ struct TrafficCounts {
   std::uint64_t not_taken = 0;    // by the broker
   std::uint64_t meaningless = 0;  // replies that are none
   std::uint64_t notifications = 0;
-  std::uint64_t strays = 0;   // messages that belong to nothing
-  std::uint64_t longest = 0;  // messages to the client of one connection, of that with the most
+  std::uint64_t unmatched = 0;  // messages that belong to nothing
+  std::uint64_t longest = 0;    // messages to the client of one connection, of that with the most
 
   [[nodiscard]] std::uint64_t unknown() const { return timed_out + lost + not_taken + meaningless; }
 };
@@ -159,7 +159,7 @@ class Traffic {
   void end(ClientState& state, const std::string& correlation, history::Operation& operation);
   void without_reply(ClientState& state, const std::string& correlation, std::string_view reason,
                      Delivery::Without why);
-  void stray(const ClientState& state, const codec::Message& message);
+  void unmatched(const ClientState& state, const codec::Message& message);
   static void take_into_clock(ClientState& state, const hlc::Timestamp& version);
   void notified(std::uint32_t client, const codec::Message& message, Time at);
 

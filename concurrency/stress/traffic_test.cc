@@ -26,7 +26,9 @@ class Notes final : public Journal {
     EXPECT_EQ(open.erase(id), 1U);
     over.push_back(operation);
   }
-  void told(const history::Notification& notification) override { news.push_back(notification); }
+  void notified(const history::Notification& notification) override {
+    news.push_back(notification);
+  }
   void linked(const history::Connection& connection) override { links.push_back(connection.link); }
 
   std::map<std::uint64_t, Operation> open;
@@ -158,7 +160,7 @@ TEST(Traffic, WhatBelongsToNothingIsCountedAndFound) {
   traffic.received(0, other, 2us);
   const auto key = codec::notification_topic("c-0", "not/ours");
   traffic.received(0, {.topic = *key, .payload = "*2\r\n$6\r\nNOTIFY\r\n$3\r\nDEL\r\n"}, 2us);
-  EXPECT_EQ(traffic.counts().strays, 3U);
+  EXPECT_EQ(traffic.counts().unmatched, 3U);
   EXPECT_THAT(notes.over, IsEmpty());
   EXPECT_THAT(notes.news, IsEmpty());
   std::vector<std::string> rules;

@@ -239,15 +239,15 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   // Paho reads on whatever we do: once a broker has sent more than we hold, what comes is left out.
   void push_message(const mqtt::message& received) {
     if (floods_) return;
-    if (received.get_properties().c_struct().count > static_cast<int>(wire::kMostProperties)) {
-      return end_flood("a message with more than " + std::to_string(wire::kMostProperties) +
+    if (received.get_properties().c_struct().count > static_cast<int>(wire::kMaxProperties)) {
+      return end_flood("a message with more than " + std::to_string(wire::kMaxProperties) +
                        " properties");
     }
     codec::Message message = from_paho_message(received);
     bool has_room = false;
     {
       const std::lock_guard lock(held_mutex_);
-      has_room = held_.own() < kMostUnread && held_.try_add(bytes_unread(message));
+      has_room = held_.own() < kMaxUnread && held_.try_add(bytes_unread(message));
     }
     if (!has_room) return end_flood("more messages than are read");
     push({MessageReceived{std::move(message)}, steady_now()});

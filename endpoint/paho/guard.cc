@@ -10,7 +10,7 @@ constexpr unsigned kPuback = 4;
 constexpr unsigned kPubrec = 5;
 constexpr unsigned kPubcomp = 7;
 constexpr unsigned kMore = 0x80;                 // of a byte of a length: another one follows
-constexpr std::size_t kLongestLength = 4;        // MQTT 5, 1.5.5
+constexpr std::size_t kMaxLength = 4;            // MQTT 5, 1.5.5
 constexpr std::uint8_t kFirstRefusal = 0x80;     // among reason codes
 constexpr std::size_t kCopies = 3;               // of a packet that is held
 constexpr std::size_t kAcknowledgementHead = 3;  // id and reason
@@ -69,7 +69,7 @@ bool PacketHeads::is_whole() {
 
 void PacketHeads::read_length() {
   if ((byte(begun_.size() - 1) & kMore) != 0) {
-    malformed_ = begun_.size() > kLongestLength;
+    malformed_ = begun_.size() > kMaxLength;
     ++needed_;
     return;
   }
@@ -103,7 +103,7 @@ void PacketHeads::read_publish() {
     head_.id = static_cast<std::uint16_t>(byte(properties_ - 2) << 8U | byte(properties_ - 1));
   }
   const std::size_t length_bytes = begun_.size() - properties_;
-  if ((byte(begun_.size() - 1) & kMore) != 0 && length_bytes < kLongestLength && needed_ < end) {
+  if ((byte(begun_.size() - 1) & kMore) != 0 && length_bytes < kMaxLength && needed_ < end) {
     ++needed_;
     return;
   }
@@ -129,20 +129,20 @@ std::string PahoGuard::on_read(std::string_view bytes) {
   if (!held_.try_add(kCopies * read_.bytes_under_way())) {
     return in_bytes(read_.bytes_under_way()) +
            " in a packet, where all connections and cases together hold " +
-           std::to_string(kMostHeldOfAll >> 20U) + " MiB at most";
+           std::to_string(kMaxHeldOfAll >> 20U) + " MiB at most";
   }
   return read_.is_malformed() ? "a packet whose length has more than four bytes" : std::string();
 }
 
 std::string PahoGuard::refused(const PacketHead& head) {
   const unsigned kind = head.kind();
-  const std::size_t most = kind == kPublish ? kMostPahoPacket : kMostPahoControlPacket;
+  const std::size_t most = kind == kPublish ? kMaxPahoPacket : kMaxPahoControlPacket;
   if (head.length > most) {
     return "a packet of " + in_bytes(head.length) + ", where Paho gets at most " + in_bytes(most);
   }
-  if (head.properties > kMostPahoPropertyBytes) {
+  if (head.properties > kMaxPahoPropertyBytes) {
     return in_bytes(head.properties) + " of properties, where Paho gets at most " +
-           in_bytes(kMostPahoPropertyBytes);
+           in_bytes(kMaxPahoPropertyBytes);
   }
   if (!head.whole) return "a packet that is too short for its kind";
   if (kind != kPuback && kind != kPubrec && kind != kPubcomp) return {};

@@ -21,11 +21,11 @@
 namespace fencepost::endpoint {
 
 // Paho has a packet four times: as it came, its payload, its message, and ours.
-inline constexpr std::size_t kMostPahoPacket = std::size_t{32} << 20U;
+inline constexpr std::size_t kMaxPahoPacket = std::size_t{32} << 20U;
 // Of anything but a PUBLISH: Paho keeps the properties of a CONNACK as long as the connection.
-inline constexpr std::size_t kMostPahoControlPacket = std::size_t{16} << 10U;
+inline constexpr std::size_t kMaxPahoControlPacket = std::size_t{16} << 10U;
 // A property of five bytes takes Paho a hundred.
-inline constexpr std::size_t kMostPahoPropertyBytes = std::size_t{1} << 20U;
+inline constexpr std::size_t kMaxPahoPropertyBytes = std::size_t{1} << 20U;
 
 // How a packet begins: as much of it as its kind needs to be known.
 struct PacketHead {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/wait_clock.h"
 

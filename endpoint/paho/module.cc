@@ -5,8 +5,8 @@
 namespace fencepost::endpoint {
 namespace {
 
-std::unique_ptr<Connector> make_connector(const MqttOptions& options, EndOfWaits& waits) {
-  share_end_of_waits(waits);
+std::unique_ptr<Connector> make_connector(const MqttOptions& options, Cancellation& waits) {
+  share_cancellation(waits);
   return std::make_unique<PahoConnector>(options);
 }
 

@@ -4,8 +4,8 @@
 
 #include <memory>
 
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 #include "endpoint/mqtt.h"
 
 namespace fencepost::endpoint {
@@ -18,7 +18,7 @@ struct PahoModule {
   // more is read.
   const char* interface;
   // Never null. `options` must outlive the connector; `waits` are those of the program.
-  std::unique_ptr<Connector> (*make_connector)(const MqttOptions& options, EndOfWaits& waits);
+  std::unique_ptr<Connector> (*make_connector)(const MqttOptions& options, Cancellation& waits);
 };
 
 // The version, the compiler and what is in the headers that both sides include.

@@ -10,8 +10,8 @@
 
 #include <sys/socket.h>
 
+#include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
-#include "endpoint/end_of_waits.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -126,8 +126,8 @@ void PahoRelay::write_broker() {
   }
   to_broker_.clear();
   written_ = 0;
-  if (!paho_over_ || broker_over_ || broker_told_) return;
-  broker_told_ = true;
+  if (!paho_over_ || broker_over_ || broker_notified_) return;
+  broker_notified_ = true;
   broker_->end_writing();
 }
 
@@ -138,12 +138,12 @@ void PahoRelay::read_broker() {
     if (!to_paho_.empty()) return;
     Moved moved = broker_->read(chunk.data(), chunk.size());
     if (moved.bytes > 0) {
-      moved.trouble = guard_.on_read({chunk.data(), moved.bytes});
-      moved.ended = !moved.trouble.empty();
+      moved.error = guard_.on_read({chunk.data(), moved.bytes});
+      moved.ended = !moved.error.empty();
       if (!moved.ended) to_paho_.assign(chunk.data(), moved.bytes);
     }
     if (moved.ended) {
-      why_ = std::move(moved.trouble);
+      why_ = std::move(moved.error);
       end_broker();
     }
     if (moved.bytes < chunk.size() && broker_->is_plain()) return;  // there was no more
@@ -158,8 +158,8 @@ void PahoRelay::write_paho() {
     if (moved.bytes == 0) break;
     to_paho_.erase(0, moved.bytes);
   }
-  if (!broker_over_ || paho_told_ || !to_paho_.empty()) return;
-  paho_told_ = true;
+  if (!broker_over_ || paho_notified_ || !to_paho_.empty()) return;
+  paho_notified_ = true;
   paho_->end_writing();
 }
 

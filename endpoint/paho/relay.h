@@ -75,10 +75,10 @@ class PahoRelay : public std::enable_shared_from_this<PahoRelay> {
   std::size_t written_ = 0;  // bytes of it
   std::string to_paho_{};    // nothing is read while it waits
   std::string why_{};
-  bool broker_over_ = false;  // nothing is read from the broker or written to it any more
-  bool broker_told_ = false;  // of Paho's end
-  bool paho_over_ = false;    // nothing is read from Paho any more
-  bool paho_told_ = false;    // of the broker's end
+  bool broker_over_ = false;      // nothing is read from the broker or written to it any more
+  bool broker_notified_ = false;  // of Paho's end
+  bool paho_over_ = false;        // nothing is read from Paho any more
+  bool paho_notified_ = false;    // of the broker's end
   bool ended_ = false;
 };
 

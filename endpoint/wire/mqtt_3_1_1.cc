@@ -10,8 +10,8 @@ constexpr std::uint8_t kPublishByte = 0x32;    // QoS 1
 constexpr std::uint8_t kSubscribeByte = 0x82;  // 3.8.1
 constexpr char kProtocolLevel = 4;             // 3.1.2.2
 constexpr char kQos = 1;
-constexpr std::size_t kMostRemaining = kLargestPacket - 5;
-constexpr std::size_t kMostLengthBytes = 4;  // 2.2.3
+constexpr std::size_t kMaxRemaining = kLargestPacket - 5;
+constexpr std::size_t kMaxLengthBytes = 4;  // 2.2.3
 
 using Encoded = Result<std::string, std::string>;
 
@@ -24,11 +24,11 @@ void add_two_bytes(std::string& out, std::size_t number) {
 bool add_text(std::string& out, std::string_view text) {
   add_two_bytes(out, text.size());
   out += text;
-  return text.size() <= kLongestText;
+  return text.size() <= kMaxText;
 }
 
 Encoded packet(std::uint8_t first, const std::string& body) {
-  if (body.size() > kMostRemaining) return fail(std::string("a packet that is too long"));
+  if (body.size() > kMaxRemaining) return fail(std::string("a packet that is too long"));
   std::string out(1, static_cast<char>(first));
   std::size_t length = body.size();
   do {
@@ -40,8 +40,7 @@ Encoded packet(std::uint8_t first, const std::string& body) {
 }
 
 Encoded too_long(std::string_view what) {
-  return fail("a " + std::string(what) + " of more than " + std::to_string(kLongestText) +
-              " bytes");
+  return fail("a " + std::string(what) + " of more than " + std::to_string(kMaxText) + " bytes");
 }
 
 }  // namespace
@@ -84,7 +83,7 @@ Result<std::optional<Answer>, std::string> decode(std::string_view bytes) {
   std::size_t at = 1;
   std::size_t length = 0;
   for (unsigned shift = 0;; shift += 7, ++at) {
-    if (at > kMostLengthBytes) return fail(std::string("a length of more than four bytes"));
+    if (at > kMaxLengthBytes) return fail(std::string("a length of more than four bytes"));
     if (at >= bytes.size()) return std::optional<Answer>();
     const auto byte = static_cast<unsigned char>(bytes[at]);
     length |= static_cast<std::size_t>(byte & 0x7fU) << shift;

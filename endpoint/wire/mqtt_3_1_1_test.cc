@@ -29,7 +29,7 @@ TEST(Mqtt311, WritesWhatTheStandardSays) {
 }
 
 TEST(Mqtt311, WritesNoTextThatIsTooLong) {
-  const std::string longest(kLongestText, 'x');
+  const std::string longest(kMaxText, 'x');
   EXPECT_TRUE(encode(Publish{.topic = longest}));
   EXPECT_THAT(encode(Publish{.topic = longest + "x"}).error(), HasSubstr("topic"));
   EXPECT_THAT(encode(Subscribe{.filter = longest + "x"}).error(), HasSubstr("filter"));

@@ -132,9 +132,9 @@ class Writer {
   void text(std::string_view text) {
     // Its length would be cut to two bytes, and the rest read as something else. The first such
     // text is named; nothing of the packet goes out.
-    if (text.size() > kLongestText && trouble_.empty()) {
-      trouble_ = "a text of " + std::to_string(text.size()) + " bytes, where " +
-                 std::to_string(kLongestText) + " is the most";
+    if (text.size() > kMaxText && error_.empty()) {
+      error_ = "a text of " + std::to_string(text.size()) + " bytes, where " +
+               std::to_string(kMaxText) + " is the most";
     }
     two_bytes(static_cast<std::uint32_t>(text.size()));
     out_ += text;
@@ -145,7 +145,7 @@ class Writer {
     // written.
     Writer inside;
     for (const Property& each : all.all()) inside.property(each);
-    if (trouble_.empty()) trouble_ = inside.trouble_;
+    if (error_.empty()) error_ = inside.error_;
     add_variable(out_, inside.out_.size());
     out_ += inside.out_;
   }
@@ -159,7 +159,7 @@ class Writer {
   }
 
   [[nodiscard]] Result<std::string, std::string> packet(Type type, std::uint32_t flags) const {
-    if (!trouble_.empty()) return fail(trouble_);
+    if (!error_.empty()) return fail(error_);
     if (out_.size() > kMaxLength) {
       return fail("a packet of " + std::to_string(out_.size()) + " bytes, where " +
                   std::to_string(kMaxLength) + " is the most");
@@ -190,7 +190,7 @@ class Writer {
   }
 
   std::string out_;
-  std::string trouble_;
+  std::string error_;
 };
 
 using Encoded = Result<std::string, std::string>;
@@ -402,9 +402,9 @@ class Reader {
       return refuse(name() + " with property " + hex(id) + ", which is not for it");
     }
     // A limit of our own: each takes a hundred times the five bytes that it costs to send.
-    if (out.all().size() >= kMostProperties) {
+    if (out.all().size() >= kMaxProperties) {
       return refuse(kTooLarge,
-                    name() + " with more than " + std::to_string(kMostProperties) + " properties");
+                    name() + " with more than " + std::to_string(kMaxProperties) + " properties");
     }
     // A message that matches several subscriptions has an identifier of each. (3.3.2.3.8)
     // User properties may come any number of times, with the same name, too. (3.3.2.3.7)
@@ -738,7 +738,7 @@ Result<Properties, DecodeError> decode_properties(std::string_view bytes, Proper
 
 namespace {
 
-std::optional<DecodeError> trouble_of_text(std::string_view text) {
+std::optional<DecodeError> error_of_text(std::string_view text) {
   if (!is_utf8(text)) return DecodeError{kMalformed, "that is not UTF-8", "MQTT-1.5.4-1"};
   // U+0000 is UTF-8, and forbidden all the same. (1.5.4)
   if (text.find('\0') != std::string_view::npos) {
@@ -766,9 +766,9 @@ const Properties* properties_of(const Packet& packet) {
 class TextCheck {
  public:
   void text(std::string_view what, std::string_view text) {
-    if (trouble) return;
-    trouble = trouble_of_text(text);
-    if (trouble) trouble->text = " with " + std::string(what) + " " + trouble->text;
+    if (error) return;
+    error = error_of_text(text);
+    if (error) error->text = " with " + std::string(what) + " " + error->text;
   }
   void properties(const Properties& properties) {
     for (const Property& each : properties.all()) {
@@ -790,12 +790,12 @@ class TextCheck {
     text("a user name", connect.user.value_or(""));
   }
 
-  std::optional<DecodeError> trouble{};
+  std::optional<DecodeError> error{};
 };
 
 }  // namespace
 
-std::optional<DecodeError> trouble_of_texts(const Packet& packet) {
+std::optional<DecodeError> error_of_texts(const Packet& packet) {
   TextCheck check;
   if (const auto* publish = std::get_if<Publish>(&packet)) {
     // Not its payload, even where the Payload Format Indicator calls it UTF-8: who receives it may
@@ -809,8 +809,8 @@ std::optional<DecodeError> trouble_of_texts(const Packet& packet) {
     for (const std::string& each : unsubscribe->filters) check.text("a filter", each);
   }
   if (const Properties* properties = properties_of(packet)) check.properties(*properties);
-  if (check.trouble) check.trouble->text.insert(0, with_article(name(packet)));
-  return check.trouble;
+  if (check.error) check.error->text.insert(0, with_article(name(packet)));
+  return check.error;
 }
 
 }  // namespace fencepost::wire

@@ -22,9 +22,9 @@ namespace fencepost::wire {
 // Bytes of the largest packet that there can be: its length has four bytes of seven bits. (1.5.5)
 inline constexpr std::size_t kLargestPacket = 268'435'460;
 // Of a text or of binary data: its length has two bytes. (1.5.4, 1.5.6)
-inline constexpr std::size_t kLongestText = 65'535;
+inline constexpr std::size_t kMaxText = 65'535;
 // Of a packet that is read: a few bytes become many in memory.
-inline constexpr std::size_t kMostProperties = 10'000;
+inline constexpr std::size_t kMaxProperties = 10'000;
 
 // 2.2.2.2
 enum class PropertyId : std::uint8_t {
@@ -226,6 +226,6 @@ enum class PropertiesOf : std::uint8_t { kConnect, kSubscribe };
 
 // What is wrong with the texts of a packet that was decoded, all of which have to be UTF-8 without
 // U+0000 (1.5.4): "a PUBLISH with a user property that is not UTF-8". Nothing when they are right.
-[[nodiscard]] std::optional<DecodeError> trouble_of_texts(const Packet& packet);
+[[nodiscard]] std::optional<DecodeError> error_of_texts(const Packet& packet);
 
 }  // namespace fencepost::wire

@@ -91,7 +91,7 @@ TEST(Packet, HasItsProperties) {
 }
 
 TEST(Packet, OfWhichThereCannotBeMoreBytesIsNotWritten) {
-  const std::string longest(kLongestText, 'x');
+  const std::string longest(kMaxText, 'x');
   EXPECT_TRUE(encode(Publish{.topic = longest}));
   const auto too_long = encode(Publish{.topic = longest + "x"});
   ASSERT_FALSE(too_long);
@@ -163,7 +163,7 @@ TEST(SizeOfFirst, IsKnownAsSoonAsTheLengthIs) {
 // Each takes a hundred times the five bytes that it costs to send.
 TEST(Decode, RefusesMorePropertiesThanAnybodyNeeds) {
   Publish flood{.topic = "t"};
-  for (std::size_t i = 0; i <= kMostProperties; ++i) flood.properties.add_user("", "");
+  for (std::size_t i = 0; i <= kMaxProperties; ++i) flood.properties.add_user("", "");
   EXPECT_EQ(refused(encode(flood).value()).text, "a PUBLISH with more than 10000 properties");
 }
 

@@ -13,7 +13,7 @@
 #include "reference_store/delay_queue.h"
 #include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 
 namespace fencepost::broker_plugin {
 

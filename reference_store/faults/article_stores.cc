@@ -11,7 +11,7 @@
 namespace fencepost::store {
 namespace {
 
-constexpr std::size_t kLongestKey = 1'000;  // bytes; the article names no limit
+constexpr std::size_t kMaxKey = 1'000;  // bytes; the article names no limit
 
 class ArticleStore final : public Decorator {
  public:
@@ -36,7 +36,7 @@ class ArticleStore final : public Decorator {
     const bool text = std::all_of(key.begin(), key.end(), [](char c) {
       return c >= ' ' && static_cast<unsigned char>(c) < 0x7f;
     });
-    if (!text || key.size() > kLongestKey) request.payload = codec::encode_command({});
+    if (!text || key.size() > kMaxKey) request.payload = codec::encode_command({});
   }
 
   void after(Exchange& exchange) override {

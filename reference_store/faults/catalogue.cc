@@ -11,8 +11,8 @@ const std::vector<Fault>& faults() {
     std::vector<Fault> out;
     for (const auto part :
          {codec_faults, set_faults, expiry_faults, delete_faults, version_faults, fencing_faults,
-          notification_faults, envelope_faults, limit_faults, concurrency_faults, meeting_faults,
-          two_faced_faults, benign_variants, meeting_variants, article_stores, null_stores}) {
+          notification_faults, envelope_faults, limit_faults, concurrency_faults, overlap_faults,
+          two_faced_faults, benign_variants, overlap_variants, article_stores, null_stores}) {
       std::vector<Fault> more = part();
       std::move(more.begin(), more.end(), std::back_inserter(out));
     }

@@ -371,7 +371,7 @@ Fault race(std::string_view id, std::string_view name, std::string_view text,
           .name = name,
           .text = text,
           .requirements = std::move(requirements),
-          .needs = FaultNeeds::kMeeting,
+          .needs = FaultNeeds::kOverlap,
           .make = std::move(make)};
 }
 

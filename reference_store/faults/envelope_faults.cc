@@ -219,9 +219,9 @@ void status_of_errors_is_500(Exchange& exchange) {
 }
 
 void long_response_topics_cut(Exchange& exchange) {
-  constexpr std::size_t kMost = 255;
+  constexpr std::size_t kMax = 255;
   codec::Message* response = exchange.response();
-  if (response != nullptr && response->topic.size() > kMost) response->topic.resize(kMost);
+  if (response != nullptr && response->topic.size() > kMax) response->topic.resize(kMax);
 }
 
 void content_type_of_text(Exchange& exchange) {
@@ -246,12 +246,12 @@ class LosesResponsesOfManyInFlight {
  public:
   void operator()(Exchange& exchange) {
     constexpr std::chrono::milliseconds kInFlight{1};
-    constexpr std::size_t kMost = 20;
+    constexpr std::size_t kMax = 20;
     if (exchange.now.steady - begin_ > kInFlight) {
       begin_ = exchange.now.steady;
       count_ = 0;
     }
-    if (++count_ > kMost && exchange.response() != nullptr) exchange.out.pop_back();
+    if (++count_ > kMax && exchange.response() != nullptr) exchange.out.pop_back();
   }
 
  private:

@@ -288,23 +288,23 @@ class SetHidesTheExpiry final : public Decorator {
 
   [[nodiscard]] Deadline next_expiry() const override {
     const Deadline next = Decorator::next_expiry();
-    return untold_.empty() ? next : std::min(next.value_or(sweep_), sweep_);
+    return not_notified_.empty() ? next : std::min(next.value_or(sweep_), sweep_);
   }
   void expire(const Instant& now, std::vector<Delivery>& out) override {
     std::vector<Delivery> expired;
     Decorator::expire(now, expired);
-    if (untold_.empty()) sweep_ = now.steady + milliseconds{200};
-    std::move(expired.begin(), expired.end(), std::back_inserter(untold_));
+    if (not_notified_.empty()) sweep_ = now.steady + milliseconds{200};
+    std::move(expired.begin(), expired.end(), std::back_inserter(not_notified_));
     if (now.steady < sweep_) return;
-    std::move(untold_.begin(), untold_.end(), std::back_inserter(out));
-    untold_.clear();
+    std::move(not_notified_.begin(), not_notified_.end(), std::back_inserter(out));
+    not_notified_.clear();
   }
   Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
                   std::vector<Delivery>& out) override {
     expire(now, out);
     const auto command = codec::parse_command(request.payload, dialect());
     if (command && command->verb == codec::Verb::kSet) {
-      std::erase_if(untold_, [&](const Delivery& each) {
+      std::erase_if(not_notified_, [&](const Delivery& each) {
         const auto target = codec::parse_notification_topic(each.message.topic);
         return target && target->key == command->key;
       });
@@ -313,7 +313,7 @@ class SetHidesTheExpiry final : public Decorator {
   }
 
  private:
-  std::vector<Delivery> untold_;
+  std::vector<Delivery> not_notified_;
   microseconds sweep_{0};
 };
 

@@ -33,7 +33,7 @@ enum class FaultNeeds {
   kNothing,    // one request after the other, in process
   kTransport,  // a real MQTT connection: packet flags, flow control, broken connections
   kDirect,     // no broker in between, which would change what the store sends
-  kMeeting,    // requests that meet within a millisecond: in process they do, over the wire
+  kOverlap,    // requests that meet within a millisecond: in process they do, over the wire
                // that is a matter of luck
   kHistory,    // concurrent requests and a check of their whole history: nothing shows as long as
                // one request is under way at a time
@@ -103,8 +103,8 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> envelope_faults();
 [[nodiscard]] std::vector<Fault> limit_faults();
 [[nodiscard]] std::vector<Fault> concurrency_faults();
-[[nodiscard]] std::vector<Fault> meeting_faults();
-[[nodiscard]] std::vector<Fault> meeting_variants();
+[[nodiscard]] std::vector<Fault> overlap_faults();
+[[nodiscard]] std::vector<Fault> overlap_variants();
 [[nodiscard]] std::vector<Fault> two_faced_faults();
 [[nodiscard]] std::vector<Fault> benign_variants();
 [[nodiscard]] std::vector<Fault> article_stores();

@@ -30,7 +30,7 @@ TEST(Faults, AreFoundByIdByNameAndByBoth) {
   EXPECT_EQ(find_fault(""), nullptr);
 }
 
-TEST(Faults, AreOneStoreWithBothWhereTheyCanMeet) {
+TEST(Faults, AreOneStoreWithBothWhereTheyCombine) {
   const auto both = find_faults("S01+keynotify-needs-the-key");
   ASSERT_TRUE(both.has_value());
   EXPECT_EQ(ids_of(*both), "S01+N17");
@@ -54,7 +54,7 @@ TEST(Faults, AreOneStoreWithBothWhereTheyCanMeet) {
   EXPECT_EQ(make_store({both->front()}, {}, 1)->next_expiry(), std::nullopt);
 }
 
-TEST(Faults, CannotMeetWhereOneIsAStoreOfItsOwnOrBothChangeOneRule) {
+TEST(Faults, CannotCombineWhereOneIsAStoreOfItsOwnOrBothChangeOneRule) {
   EXPECT_EQ(find_faults("S01+S00").error(), "S00");
   EXPECT_EQ(find_faults("").error(), "");
   EXPECT_NE(cannot_meet({find_fault("S01"), find_fault("R01")}), std::nullopt);

@@ -44,7 +44,7 @@ class NotificationChanger final : public Decorator {
 };
 
 // N33: behind the deletion an expired key is told once more, as set to nothing.
-class ExpiryIsToldTwice final : public Decorator {
+class ExpiryIsNotifiedTwice final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -68,12 +68,12 @@ MakeHandler with_notification(ChangeNotification change) {
   };
 }
 
-void set_is_not_told(Exchange& exchange) {
+void set_is_not_notified(Exchange& exchange) {
   std::erase_if(exchange.out,
                 [](const Delivery& d) { return tells_of(d, codec::Operation::kSet); });
 }
 
-void delete_is_not_told(Exchange& exchange) {
+void delete_is_not_notified(Exchange& exchange) {
   const bool removal = exchange.command && (exchange.command->verb == Verb::kDel ||
                                             exchange.command->verb == Verb::kVdel);
   if (!removal) return;
@@ -81,7 +81,7 @@ void delete_is_not_told(Exchange& exchange) {
                 [](const Delivery& d) { return tells_of(d, codec::Operation::kDelete); });
 }
 
-void vdel_is_not_told(Exchange& exchange) {
+void vdel_is_not_notified(Exchange& exchange) {
   if (!exchange.command || exchange.command->verb != Verb::kVdel) return;
   std::erase_if(exchange.out,
                 [](const Delivery& d) { return tells_of(d, codec::Operation::kDelete); });
@@ -142,7 +142,7 @@ class TellsEverybody {
 };
 
 // The writer is not notified, although it observes the key.
-void writer_is_not_told(Exchange& exchange) {
+void writer_is_not_notified(Exchange& exchange) {
   std::erase_if(exchange.out,
                 [&](const Delivery& d) { return d.client_id == exchange.caller.client_id; });
 }
@@ -219,7 +219,7 @@ void value_without_its_word(Delivery& delivery) {
 }
 
 // Expiry is notified as a SET of nothing.
-class ExpiryIsToldAsASet final : public Decorator {
+class ExpiryIsNotifiedAsASet final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -337,7 +337,7 @@ class ObservesAPrefix {
 };
 
 // N15: a notification is sent one request before its value can be read.
-class ToldBeforeTheEffect final : public Decorator {
+class NotifiedBeforeTheEffect final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -388,15 +388,15 @@ class LostInABurst {
 
 // N34: of many who observe a key only so many are told.
 void tells_the_first_observers(Exchange& exchange) {
-  constexpr std::size_t kMostTold = 64;
-  std::size_t told = 0;
+  constexpr std::size_t kMaxNotified = 64;
+  std::size_t notified = 0;
   std::erase_if(exchange.out, [&](const Delivery& delivery) {
-    return is_notification(delivery) && ++told > kMostTold;
+    return is_notification(delivery) && ++notified > kMaxNotified;
   });
 }
 
 // N35
-void deletion_is_told_twice(Exchange& exchange) {
+void deletion_is_notified_twice(Exchange& exchange) {
   std::vector<Delivery> all;
   for (Delivery& delivery : exchange.out) {
     const bool twice = tells_of(delivery, codec::Operation::kDelete);
@@ -425,10 +425,10 @@ void client_ids_in_any_case(Exchange& exchange) {
   if (another) std::erase(observers, id);
 }
 
-void long_client_ids_not_told(Exchange& exchange) {
-  constexpr std::size_t kMost = 200;
+void long_client_ids_not_notified(Exchange& exchange) {
+  constexpr std::size_t kMax = 200;
   std::erase_if(exchange.out,
-                [](const Delivery& delivery) { return delivery.client_id.size() > kMost; });
+                [](const Delivery& delivery) { return delivery.client_id.size() > kMax; });
 }
 
 // N30
@@ -455,7 +455,7 @@ class SecondKeynotifyEndsTheFirst final : public Decorator {
 };
 
 // N31
-class SameValueToldWithTheVersionBefore {
+class SameValueNotifiedWithTheVersionBefore {
  public:
   void operator()(Exchange& exchange) {
     if (!exchange.command || exchange.command->verb != Verb::kSet ||
@@ -484,10 +484,10 @@ class SameValueToldWithTheVersionBefore {
 
 // N32
 void eight_observers(Exchange& exchange) {
-  constexpr std::size_t kMost = 8;
-  std::size_t told = 0;
+  constexpr std::size_t kMax = 8;
+  std::size_t notified = 0;
   std::erase_if(exchange.out,
-                [&](const Delivery& each) { return is_notification(each) && ++told > kMost; });
+                [&](const Delivery& each) { return is_notification(each) && ++notified > kMax; });
 }
 
 }  // namespace
@@ -499,17 +499,17 @@ std::vector<Fault> notification_faults() {
        .name = "set-is-not-told",
        .text = "observers do not hear of a SET",
        .requirements = {"NTF-SEND-1"},
-       .make = with_exchange(set_is_not_told)},
+       .make = with_exchange(set_is_not_notified)},
       {.id = "N02",
        .name = "delete-is-not-told",
        .text = "observers do not hear of a DEL or VDEL",
        .requirements = {"NTF-SEND-2"},
-       .make = with_exchange(delete_is_not_told)},
+       .make = with_exchange(delete_is_not_notified)},
       {.id = "N19",
        .name = "vdel-is-not-told",
        .text = "observers do not hear of a VDEL",
        .requirements = {"NTF-SEND-2", "NTF-DEL-2"},
-       .make = with_exchange(vdel_is_not_told)},
+       .make = with_exchange(vdel_is_not_notified)},
       {.id = "N03",
        .name = "tells-what-did-not-happen",
        .text = "a SET that is not applied and a DEL of a missing key are notified",
@@ -524,7 +524,7 @@ std::vector<Fault> notification_faults() {
        .name = "writer-is-not-told",
        .text = "a client does not hear of its own changes",
        .requirements = {"NTF-SELF-1"},
-       .make = with_exchange(writer_is_not_told)},
+       .make = with_exchange(writer_is_not_notified)},
       {.id = "N05",
        .name = "topic-in-lower-case",
        .text = "client id and key are written in lower-case hex",
@@ -569,7 +569,7 @@ std::vector<Fault> notification_faults() {
        .name = "expiry-is-told-as-a-set",
        .text = "an expiry is notified as a SET of no bytes",
        .requirements = {"NTF-EXPIRY-1", "NTF-SET-2"},
-       .make = with_decorator<ExpiryIsToldAsASet>()},
+       .make = with_decorator<ExpiryIsNotifiedAsASet>()},
       {.id = "N10",
        .name = "stop-ignored",
        .text = "STOP answers +OK, and the notifications go on",
@@ -604,7 +604,7 @@ std::vector<Fault> notification_faults() {
        .name = "long-client-ids-not-told",
        .text = "a client whose id has more than 200 bytes is not told of changes",
        .requirements = {"NTF-REGISTER-1", "NTF-SEND-1"},
-       .make = with_exchange(long_client_ids_not_told)},
+       .make = with_exchange(long_client_ids_not_notified)},
       {.id = "N30",
        .name = "second-keynotify-ends-the-first",
        .text = "a KEYNOTIFY of a key that is monitored already says +OK and ends the monitoring",
@@ -614,7 +614,7 @@ std::vector<Fault> notification_faults() {
        .name = "same-value-told-with-the-version-before",
        .text = "a SET of the value that the key has is notified with the version before",
        .requirements = {"NTF-VERSION-3"},
-       .make = with_state<SameValueToldWithTheVersionBefore>()},
+       .make = with_state<SameValueNotifiedWithTheVersionBefore>()},
       {.id = "N32",
        .name = "eight-observers",
        .text = "of the observers of a key the first eight are told",
@@ -629,8 +629,8 @@ std::vector<Fault> notification_faults() {
        .name = "told-before-the-effect",
        .text = "a notification arrives before its value can be read",
        .requirements = {"SET-WRITE-1", "GET-HIT-3", "NTF-SEND-1"},
-       .needs = FaultNeeds::kMeeting,
-       .make = with_decorator<ToldBeforeTheEffect>()},
+       .needs = FaultNeeds::kOverlap,
+       .make = with_decorator<NotifiedBeforeTheEffect>()},
       {.id = "N17",
        .name = "keynotify-needs-the-key",
        .text = "KEYNOTIFY of a missing key does nothing, and says so",
@@ -645,7 +645,7 @@ std::vector<Fault> notification_faults() {
        .name = "expired-key-is-told-twice",
        .text = "the expiry of a key is told as a deletion, and then as a SET of nothing",
        .requirements = {"NTF-SET-2", "NTF-SEND-4"},
-       .make = with_decorator<ExpiryIsToldTwice>()},
+       .make = with_decorator<ExpiryIsNotifiedTwice>()},
       {.id = "N34",
        .name = "tells-64-observers",
        .text = "of all who observe a key only the first 64 are told of a change",
@@ -655,7 +655,7 @@ std::vector<Fault> notification_faults() {
        .name = "deletion-is-told-twice",
        .text = "who observes a key is told of its deletion twice",
        .requirements = {"NTF-SEND-2", "NTF-SEND-4"},
-       .make = with_exchange(deletion_is_told_twice)},
+       .make = with_exchange(deletion_is_notified_twice)},
       // The article leaves these open.
       {.id = "N09",
        .name = "registrations-add-up",

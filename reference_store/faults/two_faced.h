@@ -12,7 +12,7 @@
 #include "codec/command.h"
 #include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 
 namespace fencepost::store {
 

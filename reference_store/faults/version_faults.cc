@@ -350,7 +350,7 @@ std::vector<Fault> version_faults() {
        .name = "read-too-soon",
        .text = "a GET within the millisecond of a SET has the version before that",
        .requirements = {"VER-GET-2"},
-       .needs = FaultNeeds::kMeeting,
+       .needs = FaultNeeds::kOverlap,
        .make = with_state<ReadTooSoon>()},
       {.id = "H17",
        .name = "version-begins-anew-after-del",

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "codec/error_code.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 
 namespace fencepost::store {
 

@@ -323,11 +323,11 @@ class Interpreter {
   bool has_px_ = false;
 };
 
-template <AxisText kAxis>
+template <ChoiceText kChoiceCount>
 int shift(const Decisions& decisions) {
   constexpr int kFar = 100;
-  if (decisions.is<kAxis, "early">()) return -kFar;
-  if (decisions.is<kAxis, "late">()) return kFar;
+  if (decisions.is<kChoiceCount, "early">()) return -kFar;
+  if (decisions.is<kChoiceCount, "late">()) return kFar;
   return 0;
 }
 

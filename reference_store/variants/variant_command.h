@@ -13,7 +13,7 @@
 #include "codec/dialect.h"
 #include "hlc/hlc.h"
 #include "reference_store/rules.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 #include "reference_store/variants/lenient_reader.h"
 
 namespace fencepost::store {

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "codec/message.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 
 namespace fencepost::store {
 

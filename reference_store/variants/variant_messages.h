@@ -10,7 +10,7 @@
 #include "codec/notification.h"
 #include "codec/reply.h"
 #include "hlc/hlc.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 
 namespace fencepost::store {
 

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "reference_store/service.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 #include "reference_store/variants/variant_command.h"
 #include "reference_store/variants/variant_messages.h"
 

@@ -7,24 +7,24 @@
 #include <gtest/gtest.h>
 
 #include "codec/topics.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 #include "reference_store/variants/variant_store.h"
 
 namespace fencepost::store {
 namespace {
 
-TEST(Axes, EachHasANameOfItsOwnAndSeveralDecisions) {
+TEST(Choices, EachHasANameOfItsOwnAndSeveralDecisions) {
   std::set<std::string_view> names;
-  for (const Axis& axis : kAxes) {
-    EXPECT_TRUE(names.insert(axis.name).second) << axis.name;
-    const std::set<std::string_view> decisions(axis.decisions.begin(),
-                                               axis.decisions.begin() + axis.size());
-    EXPECT_GE(axis.size(), 2U) << axis.name;
-    EXPECT_EQ(decisions.size(), axis.size()) << axis.name;
+  for (const Axis& choice : kChoices) {
+    EXPECT_TRUE(names.insert(choice.name).second) << choice.name;
+    const std::set<std::string_view> decisions(choice.decisions.begin(),
+                                               choice.decisions.begin() + choice.size());
+    EXPECT_GE(choice.size(), 2U) << choice.name;
+    EXPECT_EQ(decisions.size(), choice.size()) << choice.name;
   }
 }
 
-TEST(Axes, TheTextOfDecisionsReadsBack) {
+TEST(Choices, TheTextOfDecisionsReadsBack) {
   for (std::uint64_t seed = 1; seed <= 200; ++seed) {
     const Decisions decisions = random_decisions(seed);
     const auto read = parse_decisions(to_text(decisions));
@@ -35,21 +35,21 @@ TEST(Axes, TheTextOfDecisionsReadsBack) {
   EXPECT_EQ(*parse_decisions(""), Decisions());
 }
 
-TEST(Axes, ANumberIsASeed) { EXPECT_EQ(*parse_decisions("7"), random_decisions(7)); }
+TEST(Choices, ANumberIsASeed) { EXPECT_EQ(*parse_decisions("7"), random_decisions(7)); }
 
-TEST(Axes, RandomDecisionsTakeEachDecisionOfEachAxis) {
+TEST(Choices, RandomDecisionsTakeEachDecisionOfEachAxis) {
   std::set<std::pair<std::size_t, std::size_t>> taken;
   std::size_t all = 0;
   for (std::uint64_t seed = 1; seed <= 500; ++seed) {
     const Decisions decisions = random_decisions(seed, true);
-    for (std::size_t axis = 0; axis < kAxes.size(); ++axis)
-      taken.insert({axis, decisions.of(axis)});
+    for (std::size_t choice = 0; choice < kChoices.size(); ++choice)
+      taken.insert({choice, decisions.of(choice)});
   }
-  for (const Axis& axis : kAxes) all += axis.size();
+  for (const Axis& choice : kChoices) all += choice.size();
   EXPECT_EQ(taken.size(), all);
 }
 
-TEST(Axes, SaysWhatIsWrongWithATextAndWhatThereIs) {
+TEST(Choices, SaysWhatIsWrongWithATextAndWhatThereIs) {
   EXPECT_NE(parse_decisions("px-zer:refused").error().find("no axis \"px-zer\""),
             std::string::npos);
   EXPECT_NE(parse_decisions("px-zero:maybe").error().find("expires-at-once, refused"),

@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/glob.h"
-#include "report/baseline/known_difference.h"
+#include "report/baseline/known_root_cause.h"
 
 namespace fencepost::baseline {
 namespace {
@@ -40,13 +40,13 @@ class BaselineApplier {
 
   void apply() {
     for (const BaselineEntry& entry : baseline_.entries) apply(entry);
-    apply_differences(baseline_, run_, result_);
+    apply_root_causes(baseline_, run_, result_);
     add_notes();
   }
 
  private:
-  void complain(const BaselineEntry& entry, const std::string& text) {
-    result_.baseline_complaints.push_back(place(entry) + ": " + text);
+  void diagnose(const BaselineEntry& entry, const std::string& text) {
+    result_.baseline_errors.push_back(place(entry) + ": " + text);
   }
 
   void apply(const BaselineEntry& entry) {
@@ -60,7 +60,7 @@ class BaselineApplier {
       // An entry for a case that does not exist any more would hide nothing and stay for ever.
       // Where only some cases were selected, it may be of one of the others.
       if (run_.whole_suite) {
-        complain(entry, fmt::format("{} matches no case: remove the entry, or correct the id",
+        diagnose(entry, fmt::format("{} matches no case: remove the entry, or correct the id",
                                     entry.cases));
       } else {
         not_selected_.push_back(&entry);
@@ -80,13 +80,13 @@ class BaselineApplier {
 
   void check_reason(const BaselineEntry& entry) {
     if (!entry.reason.empty()) return;
-    complain(entry, fmt::format("{} has no reason: say why it is in the baseline{}", entry.cases,
+    diagnose(entry, fmt::format("{} has no reason: say why it is in the baseline{}", entry.cases,
                                 baseline_.text_list ? ", in a comment behind it" : ""));
   }
 
   bool check_date(const BaselineEntry& entry) {
     if (!expired(entry.expires, run_.today)) return false;
-    complain(entry, fmt::format("the entry for {} expired on {} (today is {}): {}", entry.cases,
+    diagnose(entry, fmt::format("the entry for {} expired on {} (today is {}): {}", entry.cases,
                                 to_string(*entry.expires), to_string(run_.today),
                                 "remove it, or give it a later date if there is good reason"));
     return true;
@@ -100,7 +100,7 @@ class BaselineApplier {
         matching.begin(), matching.end(),
         [&](const run::CaseResult* result) { return needs_its_entry(entry, *result); }));
     if (needing <= entry.max.value_or(kDefaultMax)) return false;
-    complain(
+    diagnose(
         entry,
         fmt::format("the glob {} covers {} {} cases, and may cover {}{}: narrow it{}", entry.cases,
                     needing, entry.list == BaselineList::kSkip ? "skipped" : "failing",
@@ -132,14 +132,14 @@ class BaselineApplier {
             "; this is not the failure that {} knows: its signature is {}, the entry has {}",
             place(entry), run::quoted_signature(signature(result.failure)),
             run::quoted_signature(entry.signature));
-        complain(entry, fmt::format("{} fails with another signature: if that is the same fault, "
+        diagnose(entry, fmt::format("{} fails with another signature: if that is the same fault, "
                                     "let the entry have signature: {}",
                                     id, run::quoted_signature(signature(result.failure))));
         break;
       case Finding::kNotAccepted:
         result.failure.message +=
             fmt::format("; {} accepts {} only", place(entry), statuses_of(entry));
-        complain(entry, fmt::format("{} is {}, and the entry accepts {} only", id,
+        diagnose(entry, fmt::format("{} is {}, and the entry accepts {} only", id,
                                     name(result.verdict), statuses_of(entry)));
         break;
       case Finding::kPassed:
@@ -162,7 +162,7 @@ class BaselineApplier {
     result.failure.actual = "a pass";
     result.failure.step = 0;
     result.failure.position = result.test_case->position;
-    complain(entry, fmt::format("{} passes: {}", result.test_case->id, cure));
+    diagnose(entry, fmt::format("{} passes: {}", result.test_case->id, cure));
   }
 
   void add_notes() {
@@ -177,12 +177,12 @@ class BaselineApplier {
 
   void add_note(const std::vector<const BaselineEntry*>& entries, const char* what) {
     if (entries.empty()) return;
-    constexpr std::size_t kMost = 10;
+    constexpr std::size_t kMax = 10;
     std::string places;
-    for (std::size_t i = 0; i < std::min(kMost, entries.size()); ++i) {
+    for (std::size_t i = 0; i < std::min(kMax, entries.size()); ++i) {
       places += fmt::format("{}{} ({})", i == 0 ? "" : ", ", place(*entries[i]), entries[i]->cases);
     }
-    if (entries.size() > kMost) places += fmt::format(" and {} more", entries.size() - kMost);
+    if (entries.size() > kMax) places += fmt::format(" and {} more", entries.size() - kMax);
     result_.baseline_notes.push_back(fmt::format("{}: {}", what, places));
   }
 
@@ -231,7 +231,7 @@ std::string place(const BaselineEntry& entry) {
   return fmt::format("{}:{}", entry.position.file, entry.position.line);
 }
 
-std::string place(const KnownDifference& known) {
+std::string place(const KnownRootCause& known) {
   return fmt::format("{}:{}", known.position.file, known.position.line);
 }
 
@@ -304,7 +304,7 @@ void add_skipped(const Baseline& baseline, const std::vector<const scenario::Cas
 }
 
 bool expects(const Baseline& baseline, const BaselineRun& run, const run::CaseResult& result) {
-  if (const KnownDifference* known = known_by(baseline, result)) {
+  if (const KnownRootCause* known = known_by(baseline, result)) {
     return !expired(known->expires, run.today);
   }
   const BaselineEntry* entry = find(baseline, result.test_case->id);

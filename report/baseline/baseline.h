@@ -49,8 +49,8 @@ struct BaselineEntry {
   std::vector<std::string> above{};  // comments, with their #, and empty lines before it
 };
 
-// A difference of the store, and all failures that show it: known_difference.h.
-struct KnownDifference {
+// A difference of the store, and all failures that show it: known_root_cause.h.
+struct KnownRootCause {
   std::string requirement{};          // that is broken, for readers
   std::string case_id{};              // that shows it best
   std::size_t failures = 0;           // of the whole suite, when the entry was written
@@ -67,8 +67,8 @@ struct Baseline {
   bool text_list = false;  // one glob per line rather than YAML
   std::string sut_name{};  // for readers: nothing checks it
   std::string sut_version{};
-  std::vector<BaselineEntry> entries{};        // in the order of the file
-  std::vector<KnownDifference> differences{};  // for cases that no entry matches
+  std::vector<BaselineEntry> entries{};       // in the order of the file
+  std::vector<KnownRootCause> differences{};  // for cases that no entry matches
   // Comments and empty lines: at the beginning, before a key, at the end.
   std::vector<std::string> header{};
   std::map<std::string, std::vector<std::string>> above{};  // by key: version, sut, fail, ...
@@ -81,7 +81,7 @@ struct Baseline {
 [[nodiscard]] const BaselineEntry* find(const Baseline& baseline, const std::string& id);
 // `file:line`
 [[nodiscard]] std::string place(const BaselineEntry& entry);
-[[nodiscard]] std::string place(const KnownDifference& known);
+[[nodiscard]] std::string place(const KnownRootCause& known);
 // The reason and the ticket, for reports.
 [[nodiscard]] std::string words_of(const std::string& reason, const std::string& ticket);
 [[nodiscard]] bool expired(const std::optional<Date>& last_day, const Date& today);
@@ -117,7 +117,7 @@ struct BaselineRun {
 [[nodiscard]] bool expects(const Baseline& baseline, const BaselineRun& run,
                            const run::CaseResult& result);
 
-// Changes the verdicts of `result`, and says what is wrong with the baseline (baseline_complaints:
+// Changes the verdicts of `result`, and says what is wrong with the baseline (baseline_errors:
 // each fails the run) and what is merely of interest (baseline_notes). Afterwards the summary is to
 // be made again.
 void apply(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result);

@@ -145,10 +145,10 @@ class BaselineLoader {
     baseline_.file = file_.name;
     load_version(root->member("version"));
     load_sut(root->member("sut"));
-    load_differences(root->member(kDifferences));
+    load_root_causes(root->member(kDifferences));
     for (const BaselineList list : kLists) load_list(root->member(name(list)), list);
     if (baseline_.entries.size() + baseline_.differences.size() > kMaxEntries) {
-      reader_.complain(*root, "the file has more than 20,000 entries");
+      reader_.diagnose(*root, "the file has more than 20,000 entries");
     }
     if (errors_.size() > before) return std::nullopt;
     in_order_of_the_file();
@@ -159,7 +159,7 @@ class BaselineLoader {
     for (BaselineEntry& entry : baseline_.entries) {
       targets.push_back({entry.position.line, &entry.above});
     }
-    for (KnownDifference& known : baseline_.differences) {
+    for (KnownRootCause& known : baseline_.differences) {
       targets.push_back({known.position.line, &known.above});
     }
     keep_comments(lines_of(file_.content), targets, baseline_);
@@ -169,7 +169,7 @@ class BaselineLoader {
  private:
   void load_version(scenario::YamlNode node) {
     const auto version = reader_.integer(node, "version", 1, 1'000);
-    if (version && *version != 1) reader_.complain(node, "version: this program knows version 1");
+    if (version && *version != 1) reader_.diagnose(node, "version: this program knows version 1");
   }
 
   void load_sut(scenario::YamlNode node) {
@@ -179,24 +179,24 @@ class BaselineLoader {
     baseline_.sut_version = text_of(node, "version");
   }
 
-  void load_differences(scenario::YamlNode node) {
+  void load_root_causes(scenario::YamlNode node) {
     if (!node.is_defined() || node.is_null()) return;
     if (!node.is_list()) {
-      reader_.complain(node, "differences must be a list of entries");
+      reader_.diagnose(node, "differences must be a list of entries");
       return;
     }
-    for (const scenario::YamlNode item : node.items()) load_difference(item);
+    for (const scenario::YamlNode item : node.items()) load_root_cause(item);
   }
 
-  void load_difference(scenario::YamlNode node) {
+  void load_root_cause(scenario::YamlNode node) {
     static constexpr std::array<std::string_view, 7> kKeys = {
         "requirement", "case", "failures", "causes", "reason", "ticket", "expires"};
     if (!reader_.check_map(node, "an entry of differences", kKeys,
                            {"requirement", "case", "failures", "causes"})) {
       return;
     }
-    KnownDifference known{.requirement = text_of(node, "requirement"),
-                          .case_id = text_of(node, "case")};
+    KnownRootCause known{.requirement = text_of(node, "requirement"),
+                         .case_id = text_of(node, "case")};
     known.position = reader_.position(node);
     const auto failures = reader_.integer(node.member("failures"), "failures", 1, kMaxCases);
     known.failures = static_cast<std::size_t>(failures.value_or(0));
@@ -204,7 +204,7 @@ class BaselineLoader {
         node.member("causes"), "causes",
         [&](const std::string& cause, scenario::YamlNode item) { load_cause(cause, item, known); });
     if (node.member("causes").is_list() && node.member("causes").items().empty()) {
-      reader_.complain(node, "causes must name one at least");
+      reader_.diagnose(node, "causes must name one at least");
     }
     const scenario::YamlNode reason = node.member("reason");
     if (reason.is_defined() && !reason.is_null()) {
@@ -216,12 +216,12 @@ class BaselineLoader {
   }
 
   // Which entry would count that a second one has as well?
-  void load_cause(const std::string& cause, scenario::YamlNode node, KnownDifference& known) {
+  void load_cause(const std::string& cause, scenario::YamlNode node, KnownRootCause& known) {
     check_printable(node, "causes", cause);
     if (const auto [place, added] = places_of_causes_.emplace(cause, known.position.line); added) {
       known.causes.push_back(cause);
     } else {
-      reader_.complain(
+      reader_.diagnose(
           node, fmt::format("this is in the entry at line {} already: {}", place->second, cause));
     }
   }
@@ -229,7 +229,7 @@ class BaselineLoader {
   void load_list(scenario::YamlNode node, BaselineList list) {
     if (!node.is_defined() || node.is_null()) return;
     if (!node.is_list()) {
-      reader_.complain(node, std::string(name(list)) + " must be a list of entries");
+      reader_.diagnose(node, std::string(name(list)) + " must be a list of entries");
       return;
     }
     for (const scenario::YamlNode item : node.items()) load_entry(item, list);
@@ -259,7 +259,7 @@ class BaselineLoader {
     const auto cases = reader_.text(id, "case");
     if (!cases) return;
     if (!is_case_glob(*cases)) {
-      reader_.complain(id, "case: \"" + shown(*cases) + "\" is no case id and no glob of them");
+      reader_.diagnose(id, "case: \"" + shown(*cases) + "\" is no case id and no glob of them");
     }
     BaselineEntry entry{.list = list, .cases = *cases};
     entry.position = reader_.position(node);
@@ -286,7 +286,7 @@ class BaselineLoader {
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
     if (printable) return;
-    reader_.complain(node, fmt::format("{}: no {} has such characters; in double quotes YAML makes "
+    reader_.diagnose(node, fmt::format("{}: no {} has such characters; in double quotes YAML makes "
                                        "other bytes of \\r and \\n: copy it with the single quotes "
                                        "that it is printed in",
                                        what, what));
@@ -297,7 +297,7 @@ class BaselineLoader {
     const std::string text = node.is_scalar() ? node.scalar() : "";
     expires = parse_date(text);
     if (expires) return;
-    reader_.complain(node,
+    reader_.diagnose(node,
                      "expires must be a day that exists, such as 2026-03-01, not \"" + text + "\"");
   }
 
@@ -307,7 +307,7 @@ class BaselineLoader {
     if (!most) return;
     entry.max = static_cast<std::size_t>(*most);
     if (!is_glob(entry)) {
-      reader_.complain(node, "max is for globs, and \"" + entry.cases + "\" is none");
+      reader_.diagnose(node, "max is for globs, and \"" + entry.cases + "\" is none");
     }
   }
 
@@ -318,14 +318,14 @@ class BaselineLoader {
       const auto found = std::find_if(kStatuses.begin(), kStatuses.end(),
                                       [&](run::Verdict verdict) { return name(verdict) == word; });
       if (found == kStatuses.end()) {
-        reader_.complain(item,
+        reader_.diagnose(item,
                          "statuses may have passed, failed and inconclusive, not \"" + word + "\"");
       } else {
         entry.statuses.insert(*found);
       }
     });
     if (node.is_list() && errors_.size() == before && entry.statuses.size() < 2) {
-      reader_.complain(node,
+      reader_.diagnose(node,
                        "statuses must name two of passed, failed and inconclusive at least: what "
                        "always ends alike is not flaky");
     }
@@ -422,7 +422,7 @@ void append_entry(std::string& out, const BaselineEntry& entry) {
   if (entry.expires) out += "    expires: " + to_string(*entry.expires) + "\n";
 }
 
-void append_difference(std::string& out, const KnownDifference& known) {
+void append_difference(std::string& out, const KnownRootCause& known) {
   append_lines(out, known.above, "  ");
   out += "  - requirement: " + scalar(known.requirement) + "\n";
   out += "    case: " + scalar(known.case_id) + "\n";
@@ -463,7 +463,7 @@ std::string to_yaml(const Baseline& baseline) {
   if (!baseline.differences.empty()) {
     append_above(kDifferences);
     out += std::string(kDifferences) + ":\n";
-    for (const KnownDifference& known : baseline.differences) append_difference(out, known);
+    for (const KnownRootCause& known : baseline.differences) append_difference(out, known);
   }
   for (const BaselineList list : kLists) {
     bool first = true;
@@ -496,7 +496,7 @@ Baseline empty_baseline(const std::string& file) {
 void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>& cases,
                     std::vector<scenario::LoadError>& errors) {
   std::set<std::pair<const BaselineEntry*, const BaselineEntry*>> reported;
-  const auto complain = [&](const BaselineEntry& first, const BaselineEntry& second,
+  const auto diagnose = [&](const BaselineEntry& first, const BaselineEntry& second,
                             const std::string& id) {
     if (!reported.emplace(&first, &second).second) return;
     errors.push_back({second.position,
@@ -507,7 +507,7 @@ void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>&
     const BaselineEntry* first = nullptr;
     for (const BaselineEntry& entry : baseline.entries) {
       if (!matches(entry, test_case.id)) continue;
-      if (first != nullptr) complain(*first, entry, test_case.id);
+      if (first != nullptr) diagnose(*first, entry, test_case.id);
       if (first == nullptr) first = &entry;
     }
   }
@@ -515,7 +515,7 @@ void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>&
   std::map<std::string, const BaselineEntry*> seen;
   for (const BaselineEntry& entry : baseline.entries) {
     const auto [twin, fresh] = seen.emplace(entry.cases, &entry);
-    if (!fresh) complain(*twin->second, entry, entry.cases);
+    if (!fresh) diagnose(*twin->second, entry, entry.cases);
   }
 }
 

@@ -31,8 +31,8 @@ Baseline loaded(const std::string& text, const std::string& name = "known.yaml")
 }
 
 // The complaints about it.
-std::vector<std::string> complaints(const std::string& text,
-                                    const std::string& name = "known.yaml") {
+std::vector<std::string> diagnostics(const std::string& text,
+                                     const std::string& name = "known.yaml") {
   std::vector<scenario::LoadError> errors;
   EXPECT_FALSE(load_baseline({name, text}, errors).has_value());
   std::vector<std::string> out;
@@ -116,7 +116,7 @@ TEST(BaselineFile, TakesAnEntryWithoutReason) {
 
 struct Wrong {
   const char* text;
-  const char* complaint;  // how it begins
+  const char* diagnostic;  // how it begins
 };
 
 TEST(BaselineFile, SaysWhereAFileIsWrong) {
@@ -169,13 +169,13 @@ TEST(BaselineFile, SaysWhereAFileIsWrong) {
       {"version: 1\nfail: [{case: x, reason: [r]}]\n", "known.yaml:2:26: reason must be text"},
   };
   for (const Wrong& wrong : all) {
-    EXPECT_THAT(complaints(wrong.text), ElementsAre(StartsWith(wrong.complaint))) << wrong.text;
+    EXPECT_THAT(diagnostics(wrong.text), ElementsAre(StartsWith(wrong.diagnostic))) << wrong.text;
   }
 }
 
 // --- the same case twice ------------------------------------------------------------------------
 
-TEST(BaselineFile, ComplainsOfACaseThatTwoEntriesName) {
+TEST(BaselineFile, RejectsACaseThatTwoEntriesName) {
   const std::string head = "version: 1\nfail:\n  - {case: set.*, reason: r}\n";
   EXPECT_THAT(overlaps(head + "skip:\n  - {case: set.nx, reason: r}\n", {"set.nx"}),
               ElementsAre("known.yaml:5:5: set.nx is in skip here, and in fail at known.yaml:3 "
@@ -214,7 +214,7 @@ TEST(BaselineList, HasAGlobOnEachLineAndItsReasonBehindIt) {
 }
 
 TEST(BaselineList, SaysWhereItIsWrong) {
-  EXPECT_THAT(complaints("good\n version: 1\ntwo globs\n", "known"),
+  EXPECT_THAT(diagnostics("good\n version: 1\ntwo globs\n", "known"),
               ElementsAre("known:2:2: \"version: 1\" is no case id and no glob of them; a baseline "
                           "in YAML has a name that ends in .yaml",
                           StartsWith("known:3:1: \"two globs\" is no case id")));
@@ -224,16 +224,16 @@ TEST(BaselineList, SaysWhereItIsWrong) {
 TEST(BaselineList, HasALimit) {
   std::string lines;
   for (int i = 0; i < 20'001; ++i) lines += "a\n";
-  EXPECT_THAT(complaints(lines, "known"),
+  EXPECT_THAT(diagnostics(lines, "known"),
               ElementsAre("known:20001:1: the file has more than 20,000 entries"));
   // A glob of stars takes its length times the length of an id.
-  EXPECT_THAT(complaints(std::string(301, '*'), "known"),
+  EXPECT_THAT(diagnostics(std::string(301, '*'), "known"),
               ElementsAre(AllOf(HasSubstr("is no case id"), SizeIs(testing::Le(500U)))));
 }
 
 TEST(BaselineList, HasAMillionLinesAtMost) {
   const std::string blank(999'999, '\n');
-  EXPECT_THAT(complaints(blank + "\nset.*\n", "known"),
+  EXPECT_THAT(diagnostics(blank + "\nset.*\n", "known"),
               ElementsAre("known:1000001:1: the file has more than 1,000,000 lines"));
   EXPECT_THAT(loaded(blank + "set.*\n", "known").entries, SizeIs(1));
 }

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "report/baseline/difference_updater.h"
+#include "report/baseline/root_cause_updater.h"
 
 namespace fencepost::baseline {
 namespace {
@@ -42,7 +42,7 @@ class BaselineUpdater {
     if (old_.text_list) {
       add_cases(catalogue, strict);
     } else {
-      take_differences(catalogue, strict);
+      take_root_causes(catalogue, strict);
     }
     return std::move(fixed_);
   }
@@ -64,10 +64,10 @@ class BaselineUpdater {
     }
   }
 
-  void take_differences(const scenario::Catalogue& catalogue, bool strict) {
-    DifferenceUpdater updater(old_, result_);
+  void take_root_causes(const scenario::Catalogue& catalogue, bool strict) {
+    RootCauseUpdater updater(old_, result_);
     fixed_.baseline.differences = updater.run(catalogue, strict);
-    for (const DifferenceUpdater::Change& each : updater.changes()) {
+    for (const RootCauseUpdater::Change& each : updater.changes()) {
       change(each.verb, each.title, each.why);
     }
   }

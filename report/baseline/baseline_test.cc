@@ -101,7 +101,7 @@ TEST(Baseline, MakesAnExpectedFailureOfAKnownOne) {
     EXPECT_EQ(result.summary.expected_failures, 1U);
     EXPECT_EQ(result.summary.passed, 1U);
     EXPECT_EQ(result.summary.failed, 0U);
-    EXPECT_THAT(result.baseline_complaints, IsEmpty());
+    EXPECT_THAT(result.baseline_errors, IsEmpty());
     EXPECT_THAT(result.baseline_notes, IsEmpty());
     EXPECT_EQ(exit_code(result), run::ExitCode::kConformant);
   }
@@ -130,8 +130,7 @@ TEST(Baseline, RefusesAPassThatItDoesNotExpect) {
   EXPECT_EQ(entry.failure.position.line, entry.test_case->position.line);
   EXPECT_EQ(signature(entry.failure), "");
   EXPECT_EQ(result.summary.failed, 1U);
-  EXPECT_THAT(result.baseline_complaints,
-              ElementsAre("known.yaml:10: good passes: remove the entry"));
+  EXPECT_THAT(result.baseline_errors, ElementsAre("known.yaml:10: good passes: remove the entry"));
   EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
@@ -158,7 +157,7 @@ TEST(Baseline, KeepsAFailureOfAnotherKind) {
   // The words of the baseline are no part of the signature.
   EXPECT_EQ(signature(entry.failure), "R-MUST-1: wrong | want 1 | got it's 3");
   EXPECT_EQ(entry.baseline, "because, T-1");
-  EXPECT_THAT(result.baseline_complaints,
+  EXPECT_THAT(result.baseline_errors,
               ElementsAre(AllOf(StartsWith("known.yaml:10: bad fails with another signature"),
                                 HasSubstr("'R-MUST-1: wrong | want 1 | got it''s 3'"))));
   EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
@@ -180,7 +179,7 @@ TEST(Baseline, FailsTheRunForAWarningOfAnotherKind) {
   const run::SuiteResult result =
       applied({{"odd", run::Verdict::kFailed, "R-SHOULD-1"}}, {fails("odd", kSignature)});
   EXPECT_EQ(result.summary.warnings, 1U);
-  EXPECT_THAT(result.baseline_complaints, SizeIs(1));
+  EXPECT_THAT(result.baseline_errors, SizeIs(1));
   EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
@@ -194,12 +193,12 @@ TEST(Baseline, CountsAKnownWarningAsAnExpectedFailure) {
 
 // --- entries that are wrong ---------------------------------------------------------------------
 
-TEST(Baseline, ComplainsOfAnEntryThatMatchesNoCase) {
+TEST(Baseline, RejectsAnEntryThatMatchesNoCase) {
   for (const BaselineEntry& entry :
        {fails("gone"), fails("gone.*"), skips("gone"),
         flaky("gone", {run::Verdict::kPassed, run::Verdict::kFailed})}) {
     const run::SuiteResult result = applied({{"good"}}, {entry});
-    EXPECT_THAT(result.baseline_complaints,
+    EXPECT_THAT(result.baseline_errors,
                 ElementsAre(AllOf(StartsWith("known.yaml:10: gone"),
                                   HasSubstr("matches no case: remove the entry"))));
     EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
@@ -209,7 +208,7 @@ TEST(Baseline, ComplainsOfAnEntryThatMatchesNoCase) {
 TEST(Baseline, CannotTellOfCasesThatWereNotSelected) {
   const run::SuiteResult result =
       applied({{"good"}}, {fails("elsewhere"), fails("elsewhere.too")}, false);
-  EXPECT_THAT(result.baseline_complaints, IsEmpty());
+  EXPECT_THAT(result.baseline_errors, IsEmpty());
   EXPECT_THAT(
       result.baseline_notes,
       ElementsAre("not judged, since this run selects none of their cases: 2 of 2 entries"));
@@ -218,12 +217,12 @@ TEST(Baseline, CannotTellOfCasesThatWereNotSelected) {
   EXPECT_EQ(exit_code(applied({{"good"}}, {fails("good")}, false)), run::ExitCode::kFailed);
 }
 
-TEST(Baseline, ComplainsOfAnEntryWithoutReason) {
+TEST(Baseline, RejectsAnEntryWithoutReason) {
   for (BaselineEntry entry : {fails("bad"), fails("gone"), flaky("bad", {run::Verdict::kFailed})}) {
     entry.reason.clear();
     entry.ticket.clear();
     const run::SuiteResult result = applied({{"bad", run::Verdict::kFailed}}, {entry}, false);
-    EXPECT_THAT(result.baseline_complaints,
+    EXPECT_THAT(result.baseline_errors,
                 ElementsAre("known.yaml:10: " + entry.cases +
                             " has no reason: say why it is in the baseline"));
     EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
@@ -246,18 +245,18 @@ TEST(Baseline, CountsAnEntryUpToItsLastDay) {
   entry.expires = day(9);
   const run::SuiteResult late = applied({{"bad", run::Verdict::kFailed}}, {entry});
   EXPECT_EQ(late.cases[0].verdict, run::Verdict::kFailed);
-  EXPECT_THAT(late.baseline_complaints,
+  EXPECT_THAT(late.baseline_errors,
               ElementsAre(StartsWith("known.yaml:10: the entry for bad expired on 2026-05-09 "
                                      "(today is 2026-05-10): ")));
   EXPECT_EQ(exit_code(late), run::ExitCode::kFailed);
 }
 
-TEST(Baseline, ComplainsOfAnExpiredEntryWhateverBecameOfItsCase) {
+TEST(Baseline, RejectsAnExpiredEntryWhateverTheResultOfItsCase) {
   for (BaselineEntry entry : {fails("good"), skips("good"), fails("gone"),
                               flaky("good", {run::Verdict::kPassed, run::Verdict::kFailed})}) {
     entry.expires = day(9);
     const run::SuiteResult result = applied({{"good"}}, {entry}, false);
-    EXPECT_THAT(result.baseline_complaints, ElementsAre(HasSubstr("expired on 2026-05-09")));
+    EXPECT_THAT(result.baseline_errors, ElementsAre(HasSubstr("expired on 2026-05-09")));
     EXPECT_EQ(result.cases[0].verdict, run::Verdict::kPassed);
     EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
   }
@@ -283,7 +282,7 @@ TEST(Baseline, RefusesAPassThatAGlobMatches) {
       applied({{"x.a", run::Verdict::kFailed}, {"x.b"}}, {fails("x.*")});
   EXPECT_EQ(result.cases[0].verdict, run::Verdict::kExpectedFailure);
   EXPECT_TRUE(result.cases[1].unexpected_pass);
-  EXPECT_THAT(result.baseline_complaints,
+  EXPECT_THAT(result.baseline_errors,
               ElementsAre("known.yaml:10: x.b passes: remove the entry, or narrow its glob x.*"));
   EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
@@ -293,7 +292,7 @@ TEST(Baseline, LetsAGlobCoverAsManyFailuresAsItMay) {
   EXPECT_EQ(exit_code(applied(many(kDefaultMax, run::Verdict::kFailed), {entry})),
             run::ExitCode::kConformant);
   const run::SuiteResult over = applied(many(kDefaultMax + 1, run::Verdict::kFailed), {entry});
-  EXPECT_THAT(over.baseline_complaints,
+  EXPECT_THAT(over.baseline_errors,
               ElementsAre("known.yaml:10: the glob x.* covers 21 failing cases, and may cover 20 "
                           "when its entry has no max: narrow it, or let it have max: 21"));
   EXPECT_EQ(over.summary.failed, 21U);
@@ -301,7 +300,7 @@ TEST(Baseline, LetsAGlobCoverAsManyFailuresAsItMay) {
   entry.max = 2;
   EXPECT_EQ(exit_code(applied(many(2, run::Verdict::kFailed), {entry})),
             run::ExitCode::kConformant);
-  EXPECT_THAT(applied(many(3, run::Verdict::kFailed), {entry}).baseline_complaints,
+  EXPECT_THAT(applied(many(3, run::Verdict::kFailed), {entry}).baseline_errors,
               ElementsAre(HasSubstr("covers 3 failing cases, and may cover 2: narrow it")));
   entry.max = 21;
   EXPECT_EQ(exit_code(applied(many(21, run::Verdict::kFailed), {entry})),
@@ -311,18 +310,17 @@ TEST(Baseline, LetsAGlobCoverAsManyFailuresAsItMay) {
 TEST(Baseline, LimitsTheGlobsOfTheOtherListsToo) {
   const std::set<run::Verdict> all = {run::Verdict::kPassed, run::Verdict::kFailed,
                                       run::Verdict::kInconclusive};
-  EXPECT_THAT(
-      applied(many(21, run::Verdict::kInconclusive), {flaky("x.*", all)}).baseline_complaints,
-      ElementsAre(HasSubstr("covers 21 failing cases")));
-  EXPECT_THAT(applied(many(21, run::Verdict::kPassed), {flaky("x.*", all)}).baseline_complaints,
+  EXPECT_THAT(applied(many(21, run::Verdict::kInconclusive), {flaky("x.*", all)}).baseline_errors,
+              ElementsAre(HasSubstr("covers 21 failing cases")));
+  EXPECT_THAT(applied(many(21, run::Verdict::kPassed), {flaky("x.*", all)}).baseline_errors,
               IsEmpty());
-  EXPECT_THAT(applied(many(21, run::Verdict::kSkipped), {skips("x.*")}).baseline_complaints,
+  EXPECT_THAT(applied(many(21, run::Verdict::kSkipped), {skips("x.*")}).baseline_errors,
               ElementsAre(HasSubstr("covers 21 skipped cases")));
 }
 
 // --- cases that tell nothing --------------------------------------------------------------------
 
-TEST(Baseline, NeitherConfirmsNorComplainsWithoutAVerdict) {
+TEST(Baseline, NeitherConfirmsNorRejectsWithoutAVerdict) {
   for (const run::Verdict verdict : {run::Verdict::kSkipped, run::Verdict::kLost,
                                      run::Verdict::kNotRun, run::Verdict::kInconclusive}) {
     for (const BaselineEntry& entry :
@@ -330,7 +328,7 @@ TEST(Baseline, NeitherConfirmsNorComplainsWithoutAVerdict) {
           flaky("open", {run::Verdict::kPassed, run::Verdict::kFailed})}) {
       const run::SuiteResult result = applied({{"open", verdict}, {"good"}}, {entry});
       EXPECT_EQ(result.cases[0].verdict, verdict);
-      EXPECT_THAT(result.baseline_complaints, IsEmpty());
+      EXPECT_THAT(result.baseline_errors, IsEmpty());
       EXPECT_THAT(result.baseline_notes,
                   ElementsAre("not judged, since their cases were skipped, inconclusive or not "
                               "run: known.yaml:10 (open)"));
@@ -365,7 +363,7 @@ TEST(Baseline, AcceptsEachStatusOfAFlakyCaseAndCountsItHonestly) {
   EXPECT_EQ(open.summary.inconclusive, 0U);
   EXPECT_EQ(open.cases[0].baseline, "inconclusive this time: because");
   for (const run::SuiteResult* result : {&pass, &failure, &open}) {
-    EXPECT_THAT(result->baseline_complaints, IsEmpty());
+    EXPECT_THAT(result->baseline_errors, IsEmpty());
     EXPECT_EQ(exit_code(*result), run::ExitCode::kConformant);
   }
 }
@@ -378,7 +376,7 @@ TEST(Baseline, FailsAFlakyCaseThatEndsInAnotherWay) {
   EXPECT_EQ(failure.cases[0].failure.message,
             "wrong; known.yaml:10 accepts passed, inconclusive only");
   EXPECT_EQ(signature(failure.cases[0].failure), kSignature);
-  EXPECT_THAT(failure.baseline_complaints, SizeIs(1));
+  EXPECT_THAT(failure.baseline_errors, SizeIs(1));
   EXPECT_EQ(exit_code(failure), run::ExitCode::kFailed);
   const run::SuiteResult pass =
       applied({{"f"}}, {flaky("f", {run::Verdict::kFailed, run::Verdict::kInconclusive})});
@@ -419,7 +417,7 @@ TEST(Baseline, SkipsACaseWithItsReason) {
   EXPECT_EQ(result.cases[1].failure.position.line, run.cases[1].position.line);
   EXPECT_EQ(result.summary.skipped, 2U);
   EXPECT_EQ(result.summary.passed, 3U);
-  EXPECT_THAT(result.baseline_complaints, IsEmpty());
+  EXPECT_THAT(result.baseline_errors, IsEmpty());
   EXPECT_THAT(result.baseline_notes, IsEmpty());
 }
 
@@ -456,7 +454,7 @@ TEST(Baseline, KnowsDuringTheRunWhichFailureIsExpected) {
 
 // An endpoint that mixes dialects fails one case for each divergence. When that failure is known,
 // no other case may be blamed in its place.
-TEST(Baseline, BlamesNoSecondCaseForFormsThatAreMixed) {
+TEST(Baseline, FailsNoSecondCaseForMixedForms) {
   const CaseText text{.more = "divergence: [set-not-applied]", .steps = R"(
 - set: {key: k, value: "one"}
 - set: {key: k, value: "two", options: [NX]}

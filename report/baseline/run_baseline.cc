@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "report/baseline/baseline_file.h"
 #include "report/baseline/baseline_fix.h"
-#include "report/baseline/known_difference.h"
+#include "report/baseline/known_root_cause.h"
 #include "report/report_files.h"
 
 namespace fencepost::baseline {
@@ -95,7 +95,7 @@ void RunBaseline::fix(const scenario::Catalogue& catalogue, bool strict,
   if (!fixed) {
     news_ = {fmt::format("{} is not fixed: {}, and only a run that decides every case can tell",
                          file, fixed.error())};
-    trouble_ = run::ExitCode::kUsage;
+    error_ = run::ExitCode::kUsage;
     return;
   }
   std::error_code ignored;
@@ -107,7 +107,7 @@ void RunBaseline::fix(const scenario::Catalogue& catalogue, bool strict,
   const std::string text = to_text(fixed->baseline);
   if (const auto written = report::write_file(file, text); !written) {
     news_ = {written.error()};
-    trouble_ = run::ExitCode::kInternal;
+    error_ = run::ExitCode::kInternal;
     return;
   }
   // The next run is to find a file, even where there is no failure to write down.

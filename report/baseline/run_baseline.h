@@ -42,7 +42,7 @@ class RunBaseline {
   [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
   // Of a file that was not fixed although it should: kUsage when the run shows too little,
   // kInternal when it cannot be written.
-  [[nodiscard]] const std::optional<run::ExitCode>& trouble() const { return trouble_; }
+  [[nodiscard]] const std::optional<run::ExitCode>& error() const { return error_; }
 
  private:
   void fix(const scenario::Catalogue& catalogue, bool strict, const run::SuiteResult& result);
@@ -51,7 +51,7 @@ class RunBaseline {
   bool fix_ = false;
   BaselineRun run_{};
   std::vector<std::string> news_;
-  std::optional<run::ExitCode> trouble_;
+  std::optional<run::ExitCode> error_;
 };
 
 // Today, in UTC.

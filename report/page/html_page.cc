@@ -109,7 +109,7 @@ std::string fill_page(const std::vector<scenario::SourceFile>& files, Values val
   return filled(joined_files(files, ".html"), values);
 }
 
-std::string verdict_page(const std::vector<scenario::SourceFile>& files, const Masthead& head,
+std::string verdict_page(const std::vector<scenario::SourceFile>& files, const PageHeader& head,
                          const Subject& subject, Values values) {
   values["kind"] = head.kind;
   values["sign"] = head.sign;

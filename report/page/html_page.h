@@ -30,7 +30,7 @@ using Values = std::map<std::string_view, std::string>;  // HTML, by name
 [[nodiscard]] std::string fill_page(const std::vector<scenario::SourceFile>& files, Values values);
 
 // What stands on top of a page: the verdict. Text, not HTML.
-struct Masthead {
+struct PageHeader {
   std::string_view kind{};  // for colours: "conformant", "proved", "failed" or "open"
   std::string_view sign{};
   std::string title{};
@@ -44,8 +44,9 @@ struct Subject {
   std::string version{};   // of Fencepost; may be empty
 };
 
-// As fill_page(), for files that have masthead.html.
+// As fill_page(), for files that have header.html.
 [[nodiscard]] std::string verdict_page(const std::vector<scenario::SourceFile>& files,
-                                       const Masthead& head, const Subject& subject, Values values);
+                                       const PageHeader& head, const Subject& subject,
+                                       Values values);
 
 }  // namespace fencepost::page

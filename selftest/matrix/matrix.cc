@@ -53,7 +53,7 @@ Result<CaseFinding, std::string> read_case(const json& entry) {
                 "\", which is none");
   }
   if (const auto failure = entry.find("failure"); failure != entry.end() && failure->is_object()) {
-    out.charged = text_of(*failure, "requirement");
+    out.attributed = text_of(*failure, "requirement");
   }
   const auto observed = entry.find("open_points_observed");
   if (observed == entry.end() || !observed->is_object()) return out;
@@ -68,8 +68,8 @@ Result<CaseFinding, std::string> read_case(const json& entry) {
 // What one finding of a case means for a requirement that the case cites.
 std::string verdict_for(const CaseFinding& finding, const std::string& requirement) {
   if (!is_failure(finding.verdict)) return finding.verdict;
-  const bool charged = finding.charged.empty() || finding.charged == requirement;
-  return charged ? finding.verdict : std::string(kCutShort);
+  const bool attributed = finding.attributed.empty() || finding.attributed == requirement;
+  return attributed ? finding.verdict : std::string(kCutShort);
 }
 
 std::string first_of(const std::map<std::string, std::size_t>& verdicts) {
@@ -89,8 +89,8 @@ std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& ru
     const bool cited = std::any_of(row.cases.begin(), row.cases.end(),
                                    [&](const scenario::Case* own) { return own->id == case_id; });
     // A reply in the wrong form is charged to the rule of that form, cited or not.
-    const bool charged = is_failure(finding.verdict) && finding.charged == id;
-    if (!cited && !charged) continue;
+    const bool attributed = is_failure(finding.verdict) && finding.attributed == id;
+    if (!cited && !attributed) continue;
     ++out.cases[verdict_for(finding, id)];
     if (const auto seen = finding.observed.find(id); seen != finding.observed.end()) {
       out.observed.insert(seen->second.begin(), seen->second.end());
@@ -250,9 +250,9 @@ std::vector<MatrixArea> areas_of(const Matrix& matrix) {
 namespace {
 
 // What failures of the case may be charged to by what its author says.
-class ChargedBy {
+class AttributedBy {
  public:
-  explicit ChargedBy(const std::vector<scenario::Case>& cases) {
+  explicit AttributedBy(const std::vector<scenario::Case>& cases) {
     for (const scenario::Case& test_case : cases) {
       if (!test_case.requirements.empty()) ids_.insert(test_case.requirements.front());
       for (const scenario::Step& step : test_case.steps) std::visit(*this, step.what);
@@ -281,11 +281,11 @@ class ChargedBy {
 
 CoverageProblems check_coverage(const Matrix& matrix) {
   CoverageProblems out;
-  const ChargedBy charged(matrix.library->cases);
+  const AttributedBy attributed(matrix.library->cases);
   for (const MatrixRow& row : matrix.rows) {
     const scenario::Requirement& requirement = *row.requirement;
     const bool of_store = scenario::can_be_broken(requirement) && requirement.binds == "store";
-    if (of_store && row.covered() && !charged.has(requirement.id) &&
+    if (of_store && row.covered() && !attributed.has(requirement.id) &&
         !judge::names_rule(requirement.id)) {
       out.errors.push_back(
           {requirement.position, requirement.id +

@@ -24,7 +24,7 @@ namespace fencepost::matrix {
 struct CaseFinding {
   std::string verdict;  // as in the JSON report: passed, failed, warning, ...
   std::string message{};
-  std::string charged{};  // the requirement that a failure is charged to
+  std::string attributed{};  // the requirement that a failure is charged to
   std::map<std::string, std::set<std::string>> observed{};  // open requirement -> outcomes seen
 };
 

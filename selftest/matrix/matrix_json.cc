@@ -54,7 +54,7 @@ ordered_json to_json(const scenario::Case& test_case, const Matrix& matrix) {
   const auto finding = matrix.run->cases.find(test_case.id);
   if (finding == matrix.run->cases.end()) return out;
   out["result"] = {{"verdict", finding->second.verdict}, {"message", finding->second.message}};
-  if (!finding->second.charged.empty()) out["result"]["charged"] = finding->second.charged;
+  if (!finding->second.attributed.empty()) out["result"]["charged"] = finding->second.attributed;
   return out;
 }
 

@@ -222,7 +222,7 @@ struct SectionRow {
   std::string name;
   std::string from;
   std::string to;
-  std::string complaint;
+  std::string diagnostic;
 };
 
 TEST(CatalogueSections, AreChecked) {
@@ -243,7 +243,7 @@ TEST(CatalogueSections, AreChecked) {
     (void)scenario::Catalogue::load({"requirements.yaml", text}, errors);
     std::string all;
     for (const scenario::LoadError& error : errors) all += describe(error) + "\n";
-    EXPECT_THAT(all, HasSubstr(row.complaint)) << row.name;
+    EXPECT_THAT(all, HasSubstr(row.diagnostic)) << row.name;
     EXPECT_THAT(all, StartsWith("requirements.yaml:")) << row.name;
   }
 }
@@ -277,7 +277,7 @@ Matrix with_run(const std::string& cases) {
   return matrix;
 }
 
-TEST(MatrixRun, ChargesAFailureToItsRequirement) {
+TEST(MatrixRun, AttributesAFailureToItsRequirement) {
   const Matrix matrix = with_run(R"(
       {"id": "some.one", "verdict": "failed", "message": "no",
        "failure": {"requirement": "R-MUST-1"}},
@@ -304,7 +304,7 @@ TEST(MatrixRun, TakesTheStatesOfTheReport) {
   EXPECT_EQ(wrong.error(), "the requirement R-MUST-1 has the state \"fine\", which is none");
 }
 
-TEST(MatrixRun, ChargesAFailureThatTheCaseDoesNotCite) {
+TEST(MatrixRun, AttributesAFailureThatTheCaseDoesNotCite) {
   const Matrix matrix = with_run(
       R"({"id": "some.two", "verdict": "failed", "failure": {"requirement": "R-SHOULD-1"}})");
   EXPECT_EQ(row_of(matrix, "R-SHOULD-1").finding->verdict, "failed");
@@ -313,7 +313,7 @@ TEST(MatrixRun, ChargesAFailureThatTheCaseDoesNotCite) {
   EXPECT_EQ(matrix.unknown_cases, 0U);
 }
 
-TEST(MatrixRun, TellsWhatWasSeenOfAnOpenPoint) {
+TEST(MatrixRun, ReportsWhatWasSeenOfAnUnspecifiedPoint) {
   const Matrix matrix = with_run(
       R"({"id": "some.one", "verdict": "passed",
           "open_points_observed": {"R-OPEN-1": ["yes-it-is"]}},
@@ -351,21 +351,21 @@ TEST(MatrixRun, TheWorseVerdictCounts) {
 }
 
 TEST(MatrixRun, RefusesWhatIsNoReport) {
-  const auto complaint = [](const std::string& text) {
+  const auto diagnostic = [](const std::string& text) {
     const auto findings = read_findings(text);
     return findings ? std::string("none") : findings.error();
   };
-  EXPECT_EQ(complaint("{"), "it is not JSON");
-  EXPECT_EQ(complaint("\xff"), "it is not JSON");
-  EXPECT_THAT(complaint("[]"), HasSubstr("no report"));
-  EXPECT_THAT(complaint(R"({"cases": {}})"), HasSubstr("no list of cases"));
-  EXPECT_EQ(complaint(R"({"cases": [1]})"), "one of its cases has no id");
-  EXPECT_EQ(complaint(R"({"cases": [{"id": ""}]})"), "one of its cases has no id");
-  EXPECT_THAT(complaint(R"({"cases": [{"id": "a", "verdict": "ok"}]})"),
+  EXPECT_EQ(diagnostic("{"), "it is not JSON");
+  EXPECT_EQ(diagnostic("\xff"), "it is not JSON");
+  EXPECT_THAT(diagnostic("[]"), HasSubstr("no report"));
+  EXPECT_THAT(diagnostic(R"({"cases": {}})"), HasSubstr("no list of cases"));
+  EXPECT_EQ(diagnostic(R"({"cases": [1]})"), "one of its cases has no id");
+  EXPECT_EQ(diagnostic(R"({"cases": [{"id": ""}]})"), "one of its cases has no id");
+  EXPECT_THAT(diagnostic(R"({"cases": [{"id": "a", "verdict": "ok"}]})"),
               HasSubstr("the case a has the verdict \"ok\""));
-  EXPECT_THAT(complaint(R"({"cases": [{"id": "a", "verdict": "cut-short"}]})"),
+  EXPECT_THAT(diagnostic(R"({"cases": [{"id": "a", "verdict": "cut-short"}]})"),
               HasSubstr("which is none"));
-  EXPECT_EQ(complaint(R"({"cases": [{"id": "a", "verdict": "passed", "failure": 1,
+  EXPECT_EQ(diagnostic(R"({"cases": [{"id": "a", "verdict": "passed", "failure": 1,
                                       "open_points_observed": {"R": [1, {}]}}]})"),
             "none");
 }
@@ -498,7 +498,7 @@ TEST(Explain, ACase) {
                            HasSubstr("run it with: f certify --run some.two")));
 }
 
-TEST(Explain, SaysWhatIsJudgedWhereRequestsMeet) {
+TEST(Explain, SaysWhatIsJudgedForConcurrentRequests) {
   std::vector<scenario::LoadError> errors;
   const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
   for (const std::string_view id : history::judged_requirements()) {

@@ -1,58 +1,100 @@
-// Which requirement a reply stands for: what a store that answers like this follows, and what it
-// breaks if it should have answered like this and has not. One table for all code that has to name
-// a rule: the oracle that judges traffic, and what writes cases from traffic.
+// Which rule a difference breaks. One pure function for each thing that can differ: a response, a
+// notification, a message that nobody asked for. What may name the rule stands in attribution.cc in
+// one table each, in the order in which it is believed; what failures say of rules together is in
+// root_cause.h.
 //
-//   requirement_of({.verb = Verb::kSet, .condition = Condition::kIfAbsent},
-//                  {.expired = true}, {.kind = ReplyKind::kOk})  ->  SET-NX-3
+//   const Charge charge = blame(ResponseDifference{
+//       .kind = Mismatch::kVersionMissing, .step = step, .exchange = exchange, .keys = keys});
+//   use(charge.requirement, charge.direct, charge.suspects);
 //
-// A case that cites a requirement knows better. Pure and thread safe.
+// Thread safe.
 #pragma once
 
+#include <chrono>
+#include <deque>
 #include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
-#include "codec/command.h"
 #include "codec/dialect.h"
-#include "codec/error_code.h"
-#include "codec/reply.h"
+#include "codec/message.h"
+#include "codec/notification.h"
+#include "suite/judge/exchange.h"
+#include "suite/judge/key_states.h"
+#include "suite/judge/mismatch.h"
+#include "suite/scenario/scenario.h"
 
 namespace fencepost::judge {
 
-// What was asked. `verb` is empty for a payload that names none, and set also where the rest of the
-// request is wrong.
-struct RequestFacts {
-  std::optional<codec::Verb> verb{};
-  codec::Condition condition = codec::Condition::kAlways;
-  bool has_token = false;  // `__ft`
-  bool stop = false;       // KEYNOTIFY with STOP
-  // What is malformed, of an answer that says so, is the token, not the timestamp.
-  bool token_is_malformed = false;
+// Ids of scenarios/requirements.yaml.
+struct Attribution {
+  std::string requirement{};  // the rule that is charged; empty: the first that the case is about
+  // The rule that such a difference breaks by itself, whatever the case is about; may be empty.
+  std::string direct{};
+  // Other rules of which each, if it is broken, makes such a difference after what came before.
+  std::vector<std::string> candidates{};
+
+  // Takes from `other` what is empty here.
+  void complete(Attribution other);
 };
 
-// The key when the request came.
-struct KeyFacts {
-  bool exists = false;
-  bool expired = false;  // it does not exist because its time has passed
-  bool fenced = false;   // it has a token that counts
-  bool expires = false;  // it has a time
+using Exchanges = std::deque<Exchange>;
+
+// Of a response that is not the expected one, or does not come. What is referred to must outlive
+// it.
+struct ResponseDifference {
+  Mismatch kind = Mismatch::kOther;
+  bool failed = true;  // false: what differs proves nothing, and shows no rule by itself
+  // With the outcomes that are right after what earlier requests have led to.
+  const scenario::RequestStep& step;
+  const Exchange& exchange;
+  const KeyStates& keys;                 // before this exchange
+  const Exchanges* of_client = nullptr;  // all of its client; null: this is the only one
+  codec::Profile profile = codec::Profile::kAuto;
+  // The rule by which an earlier request, whose outcome was open, has left the key; may be empty.
+  std::string_view promised{};
+  std::optional<codec::Divergence> other_form{};  // it would be right in the other dialect
+  bool set_again = false;                         // see MismatchFacts
 };
+[[nodiscard]] Attribution attribute(const ResponseDifference& difference);
 
-// The answer. One that is no reply at all has no kind: it is taken for the usual one of its verb.
-struct ReplyFacts {
-  std::optional<codec::ReplyKind> kind{};
-  std::optional<codec::ErrorCode> error{};  // kError: empty means one without a known text
-  bool empty_value = false;                 // kValue
-  bool removed = false;                     // kCount: not zero
+// Of a notification that is not the expected one, or does not come.
+struct NotificationDifference {
+  Mismatch kind = Mismatch::kOther;
+  codec::Operation operation = codec::Operation::kSet;
+  std::string_view key;                        // with the prefix of the case
+  std::optional<std::string_view> seen_key{};  // of the one that came, if any
+  std::string_view cites{};                    // of the step
+  const KeyStates& keys;
+  std::chrono::microseconds now{0};  // on the session's clock
+  Cause cause = Cause::kUnknown;
+  bool own_is_notified = true;  // does the rule that clients get their own changes bind the store?
+  bool stop_before = false;     // its observer has sent a STOP, of whatever key
+  bool other_stop = false;      // a STOP of another client, or of another key, was answered
+  std::optional<codec::Divergence> other_form{};
+  bool set_again = false;
 };
+[[nodiscard]] Attribution attribute(const NotificationDifference& difference);
 
-// Never empty; an id of scenarios/requirements.yaml.
-[[nodiscard]] std::string_view requirement_of(const RequestFacts& request, const KeyFacts& before,
-                                              const ReplyFacts& reply);
+// A notification of `key` that no step expects, and what its client has asked for until then.
+struct UnaskedNotification {
+  std::string_view key;
+  const Exchanges& of_client;
+  bool named = true;      // a client of the case has named this key
+  bool observed = false;  // an earlier connection of its client has
+};
+[[nodiscard]] std::string_view rule_of_unasked(const UnaskedNotification& notification);
+// The same of a topic that is not its client's: `key` is what it names, empty where it names none.
+[[nodiscard]] std::string_view rule_of_other_topic(std::optional<std::string_view> key,
+                                                   const Exchanges& of_client);
+// The same of a response that fits no open request of its client; may be empty.
+[[nodiscard]] std::string_view rule_of_unasked(const codec::Message& response,
+                                               const Exchanges& of_client);
+// Of one that another client waits for.
+inline constexpr std::string_view kResponseOfAnother = "ENV-RESPONSE-TOPIC-1";
 
-// The same of an error, which says itself what was wrong with the request.
-[[nodiscard]] std::string_view requirement_of(codec::ErrorCode error, const RequestFacts& request);
-
-// The one that prescribes the form, where the documents and the deployed service differ in it.
-[[nodiscard]] std::string_view requirement_of(codec::Divergence divergence);
+// Would any reply, however late, be wrong?
+[[nodiscard]] bool forbids_replies(const scenario::RequestStep& step);
 
 }  // namespace fencepost::judge

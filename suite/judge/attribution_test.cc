@@ -1,91 +1,296 @@
 #include "suite/judge/attribution.h"
 
-#include <ostream>
+#include <chrono>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "codec/dialect.h"
+#include "codec/error_code.h"
+#include "codec/message.h"
+#include "codec/resp3.h"
 
 namespace fencepost::judge {
 namespace {
 
-using codec::Condition;
-using codec::ErrorCode;
 using codec::ReplyKind;
-using codec::Verb;
+using std::chrono::milliseconds;
+using testing::Contains;
+using testing::IsEmpty;
+using testing::Not;
+using testing::UnorderedElementsAre;
 
-struct Row {
-  RequestFacts request;
-  KeyFacts before;
-  ReplyFacts reply;
-  std::string_view requirement;
+constexpr std::string_view kAccepted = "+OK\r\n";
+
+// A client's requests, one after the other, of which the last is judged.
+class Talk {
+ public:
+  // Each is answered 1 ms after it is sent, and 1 ms before the next one.
+  Talk& ask(const std::vector<std::string_view>& command, std::optional<std::string> reply,
+            const std::string& version = "") {
+    codec::Message request;
+    request.payload = codec::encode_command(command);
+    return send(std::move(request), std::move(reply), version);
+  }
+  Talk& send(codec::Message request, std::optional<std::string> reply,
+             const std::string& version = "") {
+    if (!all_.empty()) keys_.note(all_.back());
+    now_ += milliseconds{2};
+    Exchange& exchange = all_.emplace_back(std::move(request), now_, 0);
+    if (!reply) return *this;
+    codec::Message response{.payload = *std::move(reply)};
+    if (!version.empty()) {
+      response.user_properties.emplace_back(codec::kTimestampProperty, version);
+    }
+    exchange.reply.emplace(std::move(response), now_ + milliseconds{1}, 0);
+    return *this;
+  }
+  Talk& cites(const std::string& rule) {
+    step_.expect.cites = rule;
+    return *this;
+  }
+  template <typename Kind>
+  Talk& wants(Kind outcome) {
+    step_.expect.outcomes.push_back({std::move(outcome)});
+    return *this;
+  }
+
+  [[nodiscard]] ResponseDifference differs(Mismatch kind = Mismatch::kReply) const {
+    return {
+        .kind = kind, .step = step_, .exchange = all_.back(), .keys = keys_, .of_client = &all_};
+  }
+  scenario::RequestStep& step() { return step_; }
+  [[nodiscard]] const KeyStates& keys() const { return keys_; }
+  [[nodiscard]] const Exchanges& all() const { return all_; }
+
+ private:
+  Exchanges all_;
+  KeyStates keys_;
+  scenario::RequestStep step_;
+  milliseconds now_{0};
 };
-void PrintTo(const Row& row, std::ostream* out) { *out << row.requirement; }
 
-class Attribution : public testing::TestWithParam<Row> {};
+scenario::PlainReply plain(ReplyKind kind) { return {kind}; }
+scenario::ValueReply value(const std::string& bytes) { return {{scenario::LiteralBytes{bytes}}}; }
 
-TEST_P(Attribution, NamesTheRequirement) {
-  const Row& row = GetParam();
-  EXPECT_EQ(requirement_of(row.request, row.before, row.reply), row.requirement);
+TEST(AttributionOfResponse, TheStepKnowsWhatItsReplyIsFor) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, ":-1\r\n").wants(plain(ReplyKind::kOk)).cites("SET-PX-6");
+  const Attribution attribution = attribute(talk.differs());
+  EXPECT_EQ(attribution.requirement, "SET-PX-6");
+  EXPECT_EQ(attribution.direct, "SET-OK-1");
 }
 
-constexpr RequestFacts kSet{.verb = Verb::kSet};
-constexpr RequestFacts kNx{.verb = Verb::kSet, .condition = Condition::kIfAbsent};
-constexpr RequestFacts kNex{.verb = Verb::kSet, .condition = Condition::kIfAbsentOrEqual};
-constexpr RequestFacts kGet{.verb = Verb::kGet};
-constexpr RequestFacts kVdel{.verb = Verb::kVdel};
-constexpr KeyFacts kAbsent{};
-constexpr KeyFacts kThere{.exists = true};
-constexpr KeyFacts kExpired{.expired = true};
-constexpr ReplyFacts kOk{.kind = ReplyKind::kOk};
-constexpr ReplyFacts kNotApplied{.kind = ReplyKind::kNotApplied};
-constexpr ReplyFacts kMalformed{.kind = ReplyKind::kError, .error = ErrorCode::kMalformedTimestamp};
+TEST(AttributionOfResponse, WhatTheDifferenceShowsIsBelievedBeforeTheStep) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted))
+      .wants(plain(ReplyKind::kOk))
+      .cites("SET-NX-1");
+  const Attribution attribution = attribute(talk.differs(Mismatch::kVersionMissing));
+  EXPECT_EQ(attribution.requirement, "VER-SET-1");
+  EXPECT_EQ(attribution.direct, "VER-SET-1");
+}
 
-const Row kRows[] = {
-    // These were named differently by what records and by the oracle.
-    {kNx, kExpired, kOk, "SET-NX-3"},
-    {kSet, kExpired, kOk, "SET-PX-4"},
-    {kNex, kExpired, kOk, "SET-PX-4"},
-    {kSet, kAbsent, kOk, "SET-OK-1"},
-    {kNx, kAbsent, kOk, "SET-NX-1"},
-    {kGet,
-     {.exists = true, .expires = true},
-     {.kind = ReplyKind::kValue, .empty_value = true},
-     "GET-HIT-4"},
-    {{.verb = Verb::kSet, .token_is_malformed = true}, kThere, kMalformed, "FT-MALFORMED-1"},
-    {{.verb = Verb::kDel, .token_is_malformed = true}, kThere, kMalformed, "HLC-PARSE-1"},
-    {kSet, kThere, kMalformed, "HLC-PARSE-1"},
+TEST(AttributionOfResponse, ASpellingIsNoBehaviour) {
+  Talk talk;
+  talk.ask({"SET", "k", "v", "NX"}, ":-1\r\n").wants(plain(ReplyKind::kOk)).cites("SET-NX-2");
+  ResponseDifference difference = talk.differs();
+  difference.other_form = codec::Divergence::kSetNotApplied;
+  EXPECT_EQ(attribute(difference).requirement, "SET-NOT-APPLIED-1");
+}
 
-    {kSet, kThere, kOk, "SET-WRITE-2"},
-    {kNx, kThere, kNotApplied, "SET-NX-2"},
-    {kNex, kThere, kNotApplied, "SET-NEX-3"},
-    {kNex, kThere, kOk, "SET-NEX-2"},
-    {kNex, kAbsent, kOk, "SET-NEX-1"},
-    {{.verb = Verb::kSet, .has_token = true}, kThere, kOk, "FT-STORE-1"},
-    {kNx, {.exists = true, .fenced = true}, kOk, "FT-ACCEPT-1"},
-    {kGet, {.exists = true, .expires = true}, {.kind = ReplyKind::kValue}, "SET-PX-2"},
-    {kGet, kThere, {.kind = ReplyKind::kValue}, "GET-HIT-3"},
-    {kGet, kExpired, {.kind = ReplyKind::kMissing}, "SET-PX-1"},
-    {kGet, kAbsent, {.kind = ReplyKind::kMissing}, "GET-MISS-1"},
-    {{.verb = Verb::kDel}, kThere, {.kind = ReplyKind::kCount, .removed = true}, "DEL-OK-1"},
-    {{.verb = Verb::kDel}, kAbsent, {.kind = ReplyKind::kCount}, "DEL-MISS-1"},
-    {kVdel, {.exists = true, .fenced = true}, kNotApplied, "FT-ACCEPT-4"},
-    {kVdel, kThere, kNotApplied, "VDEL-MISMATCH-1"},
-    {kVdel, kExpired, {.kind = ReplyKind::kCount}, "SET-PX-4"},
-    {{.verb = Verb::kKeynotify}, kThere, kOk, "NTF-RESPONSE-2"},
-    {{.verb = Verb::kKeynotify}, kAbsent, kOk, "NTF-ABSENT-1"},
-    {{.verb = Verb::kKeynotify, .stop = true}, kThere, kOk, "NTF-STOP-1"},
-    {{.verb = Verb::kKeynotify, .stop = true}, kThere, {.kind = ReplyKind::kCount}, "NTF-STOP-3"},
-    // What is no reply is taken for the usual one.
-    {kSet, kAbsent, {}, "SET-OK-1"},
-    {{}, kAbsent, {.kind = ReplyKind::kOk}, "RESP-INVALID-1"},
-    {{}, kAbsent, {.kind = ReplyKind::kError}, "RESP-INVALID-2"},
-    {{.verb = Verb::kVdel},
-     kThere,
-     {.kind = ReplyKind::kError, .error = ErrorCode::kTokenLower},
-     "FT-LOWER-3"},
+TEST(AttributionOfResponse, AVerbThatIsUnknownIsNoMatterOfItsGrammar) {
+  Talk talk;
+  talk.ask({"VDEL", "k", "v"}, "-ERR unknown command\r\n").wants(scenario::CountReply{0});
+  talk.cites("VDEL-GRAMMAR-1");
+  EXPECT_EQ(attribute(talk.differs()).requirement, "RESP-VERBS-1");
+}
+
+TEST(AttributionOfResponse, AnotherValueIsNoMatterOfARuleOfVersions) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$1\r\nw\r\n");
+  talk.wants(value("v")).cites("VER-GET-2");
+  EXPECT_EQ(attribute(talk.differs()).requirement, "GET-HIT-3");
+}
+
+TEST(AttributionOfResponse, TheReasonOfARefusalSaysWhatTheStoreHasMisread) {
+  Talk talk;
+  const std::string_view text =
+      codec::text(codec::ErrorCode::kTokenRequired, codec::dialect(codec::DialectId::kDeployed));
+  talk.ask({"GET", "k"}, fmt::format("-ERR {}\r\n", text)).wants(plain(ReplyKind::kMissing));
+  const Attribution attribution = attribute(talk.differs());
+  EXPECT_EQ(attribution.requirement, "");  // the first that the case is about
+  EXPECT_EQ(attribution.direct, "FT-GET-1");
+}
+
+TEST(AttributionOfResponse, AnEffectIsWhatAnEarlierReplyHasPromised) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$1\r\nw\r\n");
+  talk.wants(value("v"));
+  ResponseDifference difference = talk.differs();
+  difference.promised = "ERR-STATE-1";
+  const Attribution attribution = attribute(difference);
+  EXPECT_EQ(attribution.requirement, "ERR-STATE-1");
+  EXPECT_EQ(attribution.direct, "ERR-STATE-1");
+  EXPECT_THAT(attribution.candidates, IsEmpty());
+}
+
+TEST(AttributionOfResponse, WhatProvesNothingShowsNoRuleByItself) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted))
+      .wants(plain(ReplyKind::kOk))
+      .cites("SET-NX-1");
+  ResponseDifference difference = talk.differs(Mismatch::kVersionMissing);
+  difference.failed = false;
+  EXPECT_EQ(attribute(difference).requirement, "SET-NX-1");
+}
+
+TEST(AttributionOfResponse, ARefusedRequestThatWasCarriedOutShowsLater) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"SET", "k", "w", "NX"}, ":-1\r\n");
+  talk.ask({"GET", "k"}, "$1\r\nw\r\n").wants(value("v"));
+  const Attribution attribution = attribute(talk.differs());
+  EXPECT_EQ(attribution.direct, "SET-NOT-APPLIED-2");
+}
+
+TEST(AttributionOfResponse, AVersionThatIsNoLegalOneOfItsKeyIsTheDifference) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted), "5:0:s")
+      .ask({"SET", "k", "w"}, std::string(kAccepted), "4:0:s");
+  talk.ask({"GET", "k"}, "$1\r\nw\r\n", "4:0:s").wants(value("w"));
+  EXPECT_EQ(attribute(talk.differs(Mismatch::kVersionOther)).direct, "VER-UPDATE-3");
+}
+
+TEST(AttributionOfResponse, OfTwoRequestsInFlightTheReplyMayBeTheOthers) {
+  Talk talk;
+  talk.ask({"GET", "a"}, std::nullopt).ask({"GET", "b"}, "$1\r\nv\r\n");
+  talk.wants(plain(ReplyKind::kMissing));
+  EXPECT_THAT(attribute(talk.differs()).candidates, Contains("ENV-CORRELATION-1"));
+  ResponseDifference alone = talk.differs();
+  alone.of_client = nullptr;
+  EXPECT_THAT(attribute(alone).candidates, Not(Contains("ENV-CORRELATION-1")));
+}
+
+TEST(AttributionOfNoResponse, WhatIsLikeAnyRequestHasToBeAnswered) {
+  Talk talk;
+  talk.ask({"GET", "k"}, std::nullopt).wants(plain(ReplyKind::kMissing)).cites("GET-MISS-1");
+  const Attribution attribution = attribute(talk.differs(Mismatch::kNoResponse));
+  EXPECT_EQ(attribution.direct, "ENV-RESPONSE-1");
+  EXPECT_EQ(attribution.requirement, "");
+}
+
+TEST(AttributionOfNoResponse, SoHasOneThatIsMalformed) {
+  Talk talk;
+  codec::Message request{.payload = "*1\r\n"};
+  talk.send(std::move(request), std::nullopt).wants(scenario::AnyError{});
+  EXPECT_EQ(attribute(talk.differs(Mismatch::kNoResponse)).direct, "RESP-INVALID-1");
+}
+
+TEST(AttributionOfNoResponse, OfAnUnusualOneTheStepKnowsMore) {
+  Talk talk;
+  talk.ask({"GET", "k"}, std::nullopt).wants(plain(ReplyKind::kMissing)).cites("ENV-QOS-1");
+  talk.step().qos = 2;
+  EXPECT_EQ(attribute(talk.differs(Mismatch::kNoResponse)).direct, "ENV-QOS-1");
+}
+
+TEST(AttributionOfNoResponse, WhereThereMustBeNoneTheStepKnowsTheRule) {
+  Talk talk;
+  talk.ask({"GET", "k"}, std::nullopt).wants(scenario::NoReply{}).cites("ENV-RETAIN-1");
+  EXPECT_EQ(attribute(talk.differs(Mismatch::kOther)).requirement, "ENV-RETAIN-1");
+  ResponseDifference unsure = talk.differs(Mismatch::kOther);
+  unsure.failed = false;
+  EXPECT_EQ(attribute(unsure).requirement, "");
+}
+
+NotificationDifference missing(const Talk& talk, Cause cause) {
+  return {.kind = Mismatch::kNotificationMissing,
+          .operation = codec::Operation::kSet,
+          .key = "k",
+          .cites = "NTF-SEND-1",
+          .keys = talk.keys(),
+          .cause = cause};
+}
+
+TEST(AttributionOfNotification, OneOfTheObserversOwnChangeHasARuleOfItsOwn) {
+  const Talk talk;
+  EXPECT_EQ(attribute(missing(talk, Cause::kOwnChange)).requirement, "NTF-SELF-1");
+  EXPECT_EQ(attribute(missing(talk, Cause::kOthersChange)).requirement, "NTF-SEND-1");
+}
+
+TEST(AttributionOfNotification, BehindAStopOrADeletionItMayBeThat) {
+  const Talk talk;
+  NotificationDifference stopped = missing(talk, Cause::kOwnChange);
+  stopped.stop_before = true;
+  EXPECT_EQ(attribute(stopped).requirement, "NTF-SEND-1");
+  Talk deleted;
+  deleted.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"DEL", "k"}, ":1\r\n");
+  deleted.ask({"SET", "k", "w"}, std::string(kAccepted));
+  const Attribution attribution = attribute(missing(deleted, Cause::kOwnChange));
+  EXPECT_EQ(attribution.requirement, "NTF-SEND-1");
+  EXPECT_THAT(attribution.candidates, Contains("NTF-KEEP-1"));
+}
+
+TEST(AttributionOfNotification, AnotherStopMayHaveEndedTheRegistration) {
+  const Talk talk;
+  NotificationDifference difference = missing(talk, Cause::kOthersChange);
+  difference.other_stop = true;
+  EXPECT_THAT(attribute(difference).candidates, UnorderedElementsAre("NTF-SEND-1", "NTF-STOP-2"));
+}
+
+TEST(AttributionOfNotification, AKeyThatIsCutIsTheDifference) {
+  const Talk talk;
+  NotificationDifference difference = missing(talk, Cause::kUnknown);
+  difference.kind = Mismatch::kNotification;
+  difference.key = "prefix/k";
+  difference.seen_key = "prefix/";
+  EXPECT_EQ(attribute(difference).requirement, "KEY-BINARY-1");
+}
+
+struct Unasked {
+  std::vector<std::pair<std::vector<std::string_view>, std::string>> asked;
+  std::string_view rule;
+  bool observed = false;
 };
-INSTANTIATE_TEST_SUITE_P(All, Attribution, testing::ValuesIn(kRows));
+
+class RuleOfUnasked : public testing::TestWithParam<Unasked> {};
+
+TEST_P(RuleOfUnasked, IsByWhatTheClientHasAsked) {
+  Talk talk;
+  for (const auto& [command, reply] : GetParam().asked) talk.ask(command, reply);
+  EXPECT_EQ(
+      rule_of_unasked({.key = "key", .of_client = talk.all(), .observed = GetParam().observed}),
+      GetParam().rule);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Registrations, RuleOfUnasked,
+    testing::Values(Unasked{{}, "NTF-SEND-3"}, Unasked{{}, "LIFE-DISCONNECT-1", true},
+                    Unasked{{{{"KEYNOTIFY", "key"}, "+OK\r\n"}}, "NTF-SEND-4"},
+                    Unasked{{{{"KEYNOTIFY", "key"}, "-ERR syntax error\r\n"}}, "ERR-STATE-1"},
+                    Unasked{{{{"KEYNOTIFY", "ke*"}, "+OK\r\n"}}, "NTF-REQUEST-3"},
+                    Unasked{{{{"KEYNOTIFY", "key"}, "+OK\r\n"},
+                             {{"KEYNOTIFY", "key", "STOP"}, "+OK\r\n"}},
+                            "NTF-STOP-1"},
+                    Unasked{{{{"KEYNOTIFY", "KEY"}, "+OK\r\n"}}, "KEY-BINARY-1"}));
+
+TEST(RuleOfUnaskedResponse, IsByWhatOfItFitsARequest) {
+  const auto message = [](const std::string& topic, const std::string& correlation) {
+    return codec::Message{.topic = topic, .correlation_data = correlation};
+  };
+  Talk talk;
+  talk.send({.payload = "x", .response_topic = "mine", .correlation_data = "1"}, std::nullopt);
+  EXPECT_EQ(rule_of_unasked(message("mine", "2"), talk.all()), "ENV-CORRELATION-1");
+  EXPECT_EQ(rule_of_unasked(message("other", "1"), talk.all()), "ENV-RESPONSE-TOPIC-1");
+  EXPECT_EQ(rule_of_unasked(message("other", "2"), talk.all()), "");
+  talk.send({.payload = "x", .response_topic = "mine", .correlation_data = "2"}, "+OK\r\n");
+  EXPECT_EQ(rule_of_unasked(message("mine", "2"), talk.all()), "ENV-RESPONSE-1");
+}
 
 }  // namespace
 }  // namespace fencepost::judge

@@ -24,7 +24,7 @@ Time between(Time least, Time most) {
 }
 
 // Any right store on any path that is not hopeless.
-test::ClockStore some_right_store() {
+test::ClockStore some_conforming_store() {
   test::ClockStore out;
   out.offset = between<microseconds>(-24h, 24h);
   out.way_there = between<microseconds>(0us, 120ms);
@@ -42,7 +42,7 @@ microseconds some_start() {
 }
 
 RC_GTEST_PROP(ClockEstimateProperty, TheTruthLiesBetweenTheBounds, ()) {
-  const test::ClockStore store = some_right_store();
+  const test::ClockStore store = some_conforming_store();
   test::ClockSimulation simulation(store, some_start());
   const ClockEstimate estimate = estimate_clock(simulation);
   RC_ASSERT(test::holds(estimate.bounds, store.offset));
@@ -52,7 +52,7 @@ RC_GTEST_PROP(ClockEstimateProperty, TheTruthLiesBetweenTheBounds, ()) {
 }
 
 RC_GTEST_PROP(ClockEstimateProperty, TheBoundsAreAsNarrowAsThePathAllows, ()) {
-  test::ClockStore store = some_right_store();
+  test::ClockStore store = some_conforming_store();
   store.way_there = store.way_there / 10;
   store.way_back = store.way_back / 10;
   store.jitter = store.jitter / 10;
@@ -66,7 +66,7 @@ RC_GTEST_PROP(ClockEstimateProperty, TheBoundsAreAsNarrowAsThePathAllows, ()) {
 }
 
 RC_GTEST_PROP(ClockEstimateProperty, VersionsAreMovedOnlyWhereNothingElseTells, ()) {
-  test::ClockStore store = some_right_store();
+  test::ClockStore store = some_conforming_store();
   store.condition_first = false;
   test::ClockSimulation simulation(store, some_start());
   const std::int64_t before_ms = simulation.last_version_ms();
@@ -77,7 +77,7 @@ RC_GTEST_PROP(ClockEstimateProperty, VersionsAreMovedOnlyWhereNothingElseTells, 
 // Whatever the store does with timestamps that are ahead: while its versions tell the time, they
 // tell it right.
 RC_GTEST_PROP(ClockEstimateProperty, AWrongLimitDeceivesNobody, ()) {
-  test::ClockStore store = some_right_store();
+  test::ClockStore store = some_conforming_store();
   store.moved_ahead = 0ms;
   store.own_counter = false;
   store.limit = between<milliseconds>(0ms, 5min);
@@ -89,8 +89,8 @@ RC_GTEST_PROP(ClockEstimateProperty, AWrongLimitDeceivesNobody, ()) {
 }
 
 // What a case concludes from a refusal, or from its absence, is true of every right store.
-RC_GTEST_PROP(StoreClockProperty, NoRightStoreIsCalledWrong, ()) {
-  const test::ClockStore store = some_right_store();
+RC_GTEST_PROP(StoreClockProperty, NoConformingStoreIsRejected, ()) {
+  const test::ClockStore store = some_conforming_store();
   test::ClockSimulation simulation(store, some_start());
   StoreClock clock(estimate_clock(simulation).bounds);
   const auto fuzz = between<milliseconds>(-500ms, 500ms).count();
@@ -114,7 +114,7 @@ RC_GTEST_PROP(StoreClockProperty, NoRightStoreIsCalledWrong, ()) {
 
 // And a wrong one is, as soon as its limit is off by more than is unknown of its clock.
 RC_GTEST_PROP(StoreClockProperty, AWrongLimitIsProved, ()) {
-  test::ClockStore store = some_right_store();
+  test::ClockStore store = some_conforming_store();
   store.moved_ahead = 0ms;
   store.own_counter = false;
   const bool too_small = *rc::gen::arbitrary<bool>();

@@ -152,8 +152,8 @@ void KeyStates::note(const Exchange& exchange) {
     const bool token = exchange.request.property(codec::kTokenProperty) != nullptr;
     const bool fenced = token || of(key, exchange.sent).fenced;
     State& state = states_[key] = {.fenced = fenced, .timed = command->expires_after.has_value()};
-    constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
-    if (command->expires_after && *command->expires_after <= kLongest) {
+    constexpr std::chrono::milliseconds kMax = std::chrono::hours{1};  // no case waits for more
+    if (command->expires_after && *command->expires_after <= kMax) {
       // The earliest end: the time runs from when the store handles the SET. Req: SET-PX-7
       state.deadline = exchange.sent + *command->expires_after;
     }

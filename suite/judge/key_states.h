@@ -1,5 +1,5 @@
 // What the replies of a case say of its keys: what a key was when a request came, for charging the
-// reply to the rule that it is for (blame.h).
+// reply to the rule that it is for (attribution.h).
 #pragma once
 
 #include <chrono>
@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "hlc/hlc.h"
-#include "suite/judge/attribution.h"
 #include "suite/judge/exchange.h"
+#include "suite/judge/reply_requirement.h"
 
 namespace fencepost::judge {
 

@@ -35,7 +35,7 @@ struct KeyKnowledge {
   // The last expiry that there may have been, and until when it may be told: also to who registers
   // in between. (Req: SET-PX-OPEN-8)
   std::chrono::microseconds expires_from{0};
-  std::chrono::microseconds told_until{-1};
+  std::chrono::microseconds notified_until{-1};
 };
 
 // Of one store, used by one thread.

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "suite/judge/attribution.h"
+#include "suite/judge/reply_requirement.h"
 
 namespace fencepost::judge {
 namespace {
@@ -208,7 +208,7 @@ std::string_view rule_of_form(const MismatchFacts& facts) {
   }
   // Before the text: it is the listed one, and only what stands before it is wrong, such as the
   // colon that the article has for KEYNOTIFY alone. Req: NTF-ERROR-1
-  if (facts.odd_error) return "RESP-ERROR-FORM-1";
+  if (facts.wrong_error) return "RESP-ERROR-FORM-1";
   if (facts.wanted == ReplyKind::kError && facts.reply == ReplyKind::kError) {
     return facts.wanted_error ? rule_of_text(*facts.wanted_error) : "";
   }

@@ -4,7 +4,7 @@
 //   rule_of({.kind = Mismatch::kVersionUnasked, .verb = Verb::kGet, .reply = ReplyKind::kMissing})
 //     ->  VER-MISS-1
 //
-// Pure and thread safe. What a whole reply stands for is in attribution.h.
+// Pure and thread safe. What a whole reply stands for is in reply_requirement.h.
 #pragma once
 
 #include <optional>
@@ -65,7 +65,7 @@ struct MismatchFacts {
   std::optional<std::string_view> malformed{};
   // kReply: that there is no such key was expected, and an error that is not listed came.
   bool missing_key_is_error = false;
-  bool odd_error = false;  // kReply: the errors are told apart by what is before the text
+  bool wrong_error = false;  // kReply: the errors are told apart by what is before the text
   bool set_again = false;  // kVersionNotLater: the key had been deleted, or had expired, in between
   // kReply: the key of a request that was refused, and has nothing else that could be.
   std::optional<std::string_view> refused_key{};

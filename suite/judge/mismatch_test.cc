@@ -109,7 +109,7 @@ TEST(UsualRuleOfMismatch, IsForStepsThatCiteNothing) {
   EXPECT_EQ(usual_rule_of({.kind = Mismatch::kStatus}), "");
 }
 
-TEST(RuleOfMismatch, TakesALongKeyForLongBeforeItTakesItForOdd) {
+TEST(RuleOfMismatch, TakesALongKeyForLongFirst) {
   const std::string long_key(257, '\xff');
   EXPECT_EQ(rule_of({.kind = Mismatch::kReply, .refused_key = long_key}), "LIMIT-KEY-1");
   EXPECT_EQ(rule_of({.kind = Mismatch::kReply, .refused_key = long_key.substr(1)}), "KEY-BINARY-1");

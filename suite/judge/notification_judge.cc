@@ -151,7 +151,7 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
   if (!received.set) {
     if (auto judgement = judge_expiry(key, received)) return *judgement;
     // A store that notices an expiry late tells all who observe the key by then.
-    if (since >= key.expires_from && received.at <= key.told_until) {
+    if (since >= key.expires_from && received.at <= key.notified_until) {
       return undecidable("SET-PX-OPEN-8", "the expiry of before the registration, told late");
     }
   }
@@ -244,7 +244,7 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
   // change was known: what has not come by now will not come. (Req: NTF-ORDER-1)
   const microseconds any = basis_.binds("NTF-ORDER-1") ? microseconds{0} : kNotificationLag;
   std::erase_if(expected->second, [&](const PendingNotification& change) {
-    const microseconds lag = change.rule == expiry_rule() ? std::max(any, kExpiryTold) : any;
+    const microseconds lag = change.rule == expiry_rule() ? std::max(any, kExpiryNotified) : any;
     if (change.known_at + lag > sent || change.outlives) return false;
     if (change.certain && out.answer == Answer::kAccepted) {
       out = rejected(change.rule,

@@ -10,15 +10,15 @@
 #include "codec/dialect.h"
 #include "codec/notification.h"
 #include "codec/topics.h"
-#include "suite/judge/attribution.h"
 #include "suite/judge/judge.h"
 #include "suite/judge/key_table.h"
 #include "suite/judge/mismatch.h"
 #include "suite/judge/notification_judge.h"
-#include "suite/judge/open_points.h"
 #include "suite/judge/oracle_key.h"
 #include "suite/judge/oracle_payload.h"
 #include "suite/judge/oracle_response.h"
+#include "suite/judge/reply_requirement.h"
+#include "suite/judge/unspecified_points.h"
 
 namespace fencepost::judge {
 namespace {
@@ -59,7 +59,7 @@ struct Fitting {
   bool rule_is_sure = false;
   bool settled = false;         // it fits where nothing is open
   bool knowable = false;        // it fits where nothing is hidden
-  OpenPointChoice open{};       // what it rests on else
+  UnspecifiedChoice open{};     // what it rests on else
   std::size_t gone_before = 0;  // branches of states in which the key has expired by now
   std::size_t other_before = 0;
   Change change = Change::kNone;
@@ -115,7 +115,7 @@ struct Oracle::State {
 
   OracleOptions options;
   KeyTable keys;
-  OpenPoints open_points{};
+  UnspecifiedPoints unspecified_points{};
   NotificationJudge notifications;
   Spellings spellings;
   std::set<std::string, std::less<>> nodes{};  // of versions
@@ -177,10 +177,11 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
   branches.clear();
   branches_of(state, asked, branches);
   for (const Branch& branch : branches) {
-    if (open_points.contradicts(branch.choice) ||
-        std::any_of(
-            branch.next.assumed.begin(), branch.next.assumed.end(),
-            [&](const OpenPointChoice& choice) { return open_points.contradicts(choice); })) {
+    if (unspecified_points.contradicts(branch.choice) ||
+        std::any_of(branch.next.assumed.begin(), branch.next.assumed.end(),
+                    [&](const UnspecifiedChoice& choice) {
+                      return unspecified_points.contradicts(choice);
+                    })) {
       continue;
     }
     // Want of rights or room may refuse nearly everything: as what a right store answers it would
@@ -192,7 +193,7 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
       if (!fitting.wrong) fitting.wrong = std::move(judgement);
       continue;
     }
-    const bool open = !open_points.is_settled(branch.choice);
+    const bool open = !unspecified_points.is_settled(branch.choice);
     if (!branch.unknowable) fitting.knowable = true;
     if (open) fitting.open = branch.choice;
     if (!open && !branch.unknowable) fitting.settled = true;
@@ -320,10 +321,11 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   if (answered.version) nodes.insert(answered.version->node);
   if (fitting.change == Change::kSet && command.expires_after) {
     known.expires_from = asked.sent + *command.expires_after;
-    known.told_until = asked.received + *command.expires_after + options.expiry_slack + kExpiryTold;
+    known.notified_until =
+        asked.received + *command.expires_after + options.expiry_slack + kExpiryNotified;
   }
   known.candidates.swap(next);
-  open_points.settle(known.candidates);
+  unspecified_points.settle(known.candidates);
   if (known.candidates.size() > kMaxCandidates) KeyTable::forget(known);
   if (fitting.settled) return {};
   if (!fitting.knowable) {
@@ -331,7 +333,7 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
         fitting.rule,
         "whether this client may do that, and how many keys there may be, is not known");
   }
-  const OpenPointChoice& open = fitting.open;
+  const UnspecifiedChoice& open = fitting.open;
   return undecidable(
       open.requirement,
       fmt::format("the article leaves open {}: here {}",
@@ -613,7 +615,7 @@ void Oracle::disconnected(std::string_view client_id, microseconds at) {
 }
 
 const std::map<std::string, std::string>& Oracle::observed() const {
-  return state_->open_points.observed();
+  return state_->unspecified_points.observed();
 }
 
 }  // namespace fencepost::judge

@@ -76,7 +76,7 @@ class Oracle {
   Judgement missing(std::string_view client_id, std::chrono::microseconds sent);
 
   // Has an expiry certainly happened of which a client is still to be told? That may be as late as
-  // kExpiryTold. (Req: SET-PX-OPEN-8)
+  // kExpiryNotified. (Req: SET-PX-OPEN-8)
   [[nodiscard]] bool awaits_expiry() const;
 
   // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)

@@ -38,7 +38,7 @@ inline constexpr std::chrono::microseconds kNotificationLag{1'000'000};
 // How late a store may tell of an expiry: it notices by a timer, by a look for all that have
 // expired, or when the key is used again. (Req: SET-PX-OPEN-8; the public client SDKs bear two
 // seconds)
-inline constexpr std::chrono::microseconds kExpiryTold{2'000'000};
+inline constexpr std::chrono::microseconds kExpiryNotified{2'000'000};
 
 // The coarsest clock of a store that is looked for: it reads so many milliseconds less than it is.
 // (Req: HLC-SKEW-OPEN-1)

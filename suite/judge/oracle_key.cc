@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "suite/judge/attribution.h"
 #include "suite/judge/oracle_timestamp.h"
+#include "suite/judge/reply_requirement.h"
 
 namespace fencepost::judge {
 namespace {
@@ -59,26 +59,26 @@ class Outcomes {
     return branch;
   }
 
-  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule, OpenPointChoice choice) {
+  Branch& refuse(std::optional<ErrorCode> error, std::string_view rule, UnspecifiedChoice choice) {
     Branch& branch = add(ReplyKind::kError, rule);
     branch.error = error;
     branch.choice = choice;
     return branch;
   }
 
-  Branch& refuse(ErrorCode error, OpenPointChoice choice = {}) {
+  Branch& refuse(ErrorCode error, UnspecifiedChoice choice = {}) {
     return refuse(error, rule_of(error), choice);
   }
 
   // Of one of the two timestamps of the request.
-  Branch& refuse(const OfferedTimestamp& stamp, OpenPointChoice choice) {
+  Branch& refuse(const OfferedTimestamp& stamp, UnspecifiedChoice choice) {
     return refuse(stamp.error, rule_of(stamp.error, stamp.is_token), choice);
   }
 
   // The errors for a timestamp that is malformed or too far ahead, or may be.
   void add_possible_refusal(const OfferedTimestamp& stamp) {
     if (!stamp.may_be_refused) return;
-    OpenPointChoice choice = stamp.choice;
+    UnspecifiedChoice choice = stamp.choice;
     if (!choice.requirement.empty()) choice.outcome = kRefused;
     refuse(stamp, choice);
     if (stamp.may_be_missing) refuse(ErrorCode::kMissingTimestamp, choice);
@@ -98,7 +98,7 @@ class Outcomes {
 
   // Options of SET that a store may refuse.
   void add_option_refusals() {
-    const auto refuse_options = [this](OpenPointChoice choice) {
+    const auto refuse_options = [this](UnspecifiedChoice choice) {
       choice.outcome = kRefused;
       // Which of the two it is, is open as well. Req: SET-OPTION-OPEN-3, SET-PX-OPEN-5
       refuse(ErrorCode::kSyntax, choice);
@@ -172,7 +172,7 @@ class Outcomes {
     out_.push_back(std::move(kept));
   }
 
-  void choose(Branch& branch, const OpenPointChoice& choice) const {
+  void choose(Branch& branch, const UnspecifiedChoice& choice) const {
     if (!choice.requirement.empty() && branch.choice.requirement.empty()) branch.choice = choice;
   }
 
@@ -183,7 +183,7 @@ class Outcomes {
   const Asked& asked_;
   std::vector<Branch>& out_;
   bool refusal_is_certain_ = false;  // an error is certain
-  OpenPointChoice by_node_{};
+  UnspecifiedChoice by_node_{};
 };
 
 void Outcomes::get() {
@@ -270,13 +270,13 @@ void Outcomes::apply_set(const OfferedTimestamp& timestamp, const OfferedTimesta
   applied.change = Change::kSet;
   for (const OfferedTimestamp* stamp : {&timestamp, &token}) {
     if (stamp->choice.requirement.empty()) continue;
-    OpenPointChoice choice = stamp->choice;
+    UnspecifiedChoice choice = stamp->choice;
     choice.outcome = kTaken;
     choose(applied, choice);
   }
   choose(applied, by_node_);
   if (!asked_.open_form.requirement.empty()) {
-    OpenPointChoice choice = asked_.open_form;
+    UnspecifiedChoice choice = asked_.open_form;
     choice.outcome = kTaken;
     choose(applied, choice);
   }

@@ -17,7 +17,7 @@
 #include "codec/reply.h"
 #include "hlc/hlc.h"
 #include "reference_store/rules.h"
-#include "suite/judge/open_points.h"
+#include "suite/judge/unspecified_points.h"
 
 namespace fencepost::judge {
 
@@ -35,8 +35,8 @@ struct CandidateState {
   Expiry expiry = Expiry::kNever;
   std::chrono::microseconds earliest{0};  // kWindow: when it expires, on our steady clock
   std::chrono::microseconds latest{0};
-  bool expired = false;                    // it does not exist because its time has passed
-  std::vector<OpenPointChoice> assumed{};  // what has to be so for the key to be in this state
+  bool expired = false;                      // it does not exist because its time has passed
+  std::vector<UnspecifiedChoice> assumed{};  // what has to be so for the key to be in this state
 
   friend bool operator==(const CandidateState&, const CandidateState&) = default;
 };
@@ -58,8 +58,8 @@ struct Branch {
   std::optional<std::string> value{};       // kValue: nothing means any
   std::int64_t count = 0;                   // kCount
   VersionRule version = VersionRule::kAny;
-  std::string_view rule{};   // the requirement that a store follows which does this
-  OpenPointChoice choice{};  // what it decides there
+  std::string_view rule{};     // the requirement that a store follows which does this
+  UnspecifiedChoice choice{};  // what it decides there
   // It cannot be known whether a right store does this, e.g. what its quota is.
   bool unknowable = false;
   Change change = Change::kNone;
@@ -71,7 +71,7 @@ struct Asked {
   codec::Command command{};
   const std::string* timestamp = nullptr;  // `__ts`, null when absent
   const std::string* token = nullptr;      // `__ft`
-  OpenPointChoice
+  UnspecifiedChoice
       open_form{};  // it is open whether a SET may be spelled like this; the outcome is left empty
   const std::set<std::string, std::less<>>* store_nodes = nullptr;  // node ids of versions so far
   std::uint64_t wall_low = 0;  // the store's wall clock lies between these

@@ -119,7 +119,7 @@ bool may_be_options(const codec::CommandFrame& frame) {
 
 }  // namespace
 
-OpenPointChoice open_form_of(const codec::Command& command, std::string_view payload) {
+UnspecifiedChoice open_form_of(const codec::Command& command, std::string_view payload) {
   if (command.verb != Verb::kSet || !command.expires_after) return {};
   if (!codec::parse_command(payload, codec::dialect(codec::DialectId::kDocumented))) {
     return {"SET-PX-OPEN-4", {}, {}};
@@ -128,7 +128,7 @@ OpenPointChoice open_form_of(const codec::Command& command, std::string_view pay
   if (frame && has_leading_zero(*frame)) return {"SET-PX-OPEN-3", "leading zeros", {}, true};
   if (command.condition == codec::Condition::kAlways) return {};
   const bool px_first = frame && frame->count > 3 && frame->arguments[3] == "PX";
-  return px_first ? OpenPointChoice{"SET-OPTION-OPEN-3", {}, {}} : OpenPointChoice{};
+  return px_first ? UnspecifiedChoice{"SET-OPTION-OPEN-3", {}, {}} : UnspecifiedChoice{};
 }
 
 bool may_be_refused_for_properties(const codec::Message& request) {

@@ -12,7 +12,8 @@
 namespace fencepost::judge {
 
 // What is open about the spelling of a SET; its outcome is left empty.
-[[nodiscard]] OpenPointChoice open_form_of(const codec::Command& command, std::string_view payload);
+[[nodiscard]] UnspecifiedChoice open_form_of(const codec::Command& command,
+                                             std::string_view payload);
 
 // May KEYNOTIFY be refused for a property that it does not need?
 [[nodiscard]] bool may_be_refused_for_properties(const codec::Message& request);

@@ -22,7 +22,7 @@
 #include "codec/dialect.h"
 #include "endpoint/in_process.h"
 #include "reference_store/faults/fault.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 #include "reference_store/variants/variant_store.h"
 #include "suite/scenario/binding.h"
 #include "suite/scenario/library.h"
@@ -35,7 +35,7 @@ namespace fencepost::judge {
 namespace {
 
 const std::size_t kTraces = all_or_in_gate<std::size_t>(4'000, 500);
-const std::size_t kRightStores = all_or_in_gate<std::size_t>(400, 50);
+const std::size_t kConformingStores = all_or_in_gate<std::size_t>(400, 50);
 constexpr std::size_t kCorpusStores = 50;
 constexpr std::size_t kTracesOfAFault = 40'000;
 constexpr std::size_t kOperations = 40;  // of a trace
@@ -52,20 +52,20 @@ const scenario::Catalogue& catalogue() {
 }
 
 // What `explore --profile P --wording W` judges by.
-OracleBasis basis_of(codec::DialectId dialect, scenario::Wording wording) {
-  return {.waived = scenario::unsettled(catalogue(), {{dialect, wording}}), .dialect = dialect};
+OracleBasis basis_of(codec::DialectId dialect, scenario::Edition edition) {
+  return {.waived = scenario::unsettled(catalogue(), {{dialect, edition}}), .dialect = dialect};
 }
 const OracleBasis& by_deployed() {
-  static const OracleBasis basis = basis_of(codec::DialectId::kDeployed, scenario::Wording::kGa);
+  static const OracleBasis basis = basis_of(codec::DialectId::kDeployed, scenario::Edition::kGa);
   return basis;
 }
 const OracleBasis& by_article() {
-  static const OracleBasis basis = basis_of(codec::DialectId::kDocumented, scenario::Wording::kGa);
+  static const OracleBasis basis = basis_of(codec::DialectId::kDocumented, scenario::Edition::kGa);
   return basis;
 }
 const OracleBasis& by_preview() {
   static const OracleBasis basis =
-      basis_of(codec::DialectId::kDocumented, scenario::Wording::kPreview);
+      basis_of(codec::DialectId::kDocumented, scenario::Edition::kPreview);
   return basis;
 }
 
@@ -160,11 +160,11 @@ TEST(OracleProp, AcceptsWhatIsUnusualAndRight) {
 // Each decides the open points, and the order of its checks, in a way of its own. (Req: *-OPEN-*)
 TEST(OracleProp, AcceptsRightStoresThatDecideOtherwise) {
   std::size_t requests = 0;
-  for (std::uint64_t seed = 1; seed <= kRightStores && !HasFailure(); ++seed) {
+  for (std::uint64_t seed = 1; seed <= kConformingStores && !HasFailure(); ++seed) {
     const codec::DialectId dialect = codec::kDialects[seed % 2];
     const store::Decisions decisions =
         store::random_decisions(seed, dialect == codec::DialectId::kDocumented);
-    for (std::uint64_t i = 0; i < kTraces / kRightStores; ++i) {
+    for (std::uint64_t i = 0; i < kTraces / kConformingStores; ++i) {
       const std::uint64_t example = seed * 1'000 + i;
       const workload::Trace trace = search::example_of(kSeed, example, kOperations);
       const bool article = dialect == codec::DialectId::kDocumented;
@@ -175,7 +175,7 @@ TEST(OracleProp, AcceptsRightStoresThatDecideOtherwise) {
                                   << describe(run, trace) << store::to_text(decisions);
     }
   }
-  fmt::print("{} right stores, {} requests\n", kRightStores, requests);
+  fmt::print("{} right stores, {} requests\n", kConformingStores, requests);
 }
 
 // The traces that people have written, which are the corpus of the fuzz targets too.

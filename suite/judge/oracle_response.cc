@@ -8,9 +8,9 @@
 #include "base/bytes.h"
 #include "codec/error_code.h"
 #include "codec/message.h"
-#include "suite/judge/attribution.h"
 #include "suite/judge/judge.h"
 #include "suite/judge/mismatch.h"
+#include "suite/judge/reply_requirement.h"
 
 namespace fencepost::judge {
 namespace {

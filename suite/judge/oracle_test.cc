@@ -74,18 +74,18 @@ class Conversation {
   }
 
   // The deletion of `key` is told while a KEYNOTIFY of it is under way, or while nothing is.
-  Judgement told_of_deletion(std::string_view key, bool while_asked) {
+  Judgement notified_of_deletion(std::string_view key, bool while_asked) {
     now_ += milliseconds{10};
     if (while_asked) {
       codec::Message request;
       request.payload = codec::encode_command({"KEYNOTIFY", key});
       oracle_.asked(kClient, Exchange(std::move(request), now_, now_.count()), now_);
     }
-    codec::Message told;
-    told.topic = *codec::notification_topic(kClient, key);
-    told.payload = codec::encode_command({"NOTIFY", "DELETE"});
-    told.user_properties.emplace_back("__ts", stamp(kBegin + milliseconds{11}, "store"));
-    return oracle_.notified(kClient, told, now_);
+    codec::Message notified;
+    notified.topic = *codec::notification_topic(kClient, key);
+    notified.payload = codec::encode_command({"NOTIFY", "DELETE"});
+    notified.user_properties.emplace_back("__ts", stamp(kBegin + milliseconds{11}, "store"));
+    return oracle_.notified(kClient, notified, now_);
   }
 
  private:
@@ -122,7 +122,7 @@ void expect_broken(const Judgement& judgement, std::string_view requirement) {
 
 // Whether a name that looks like a pattern is refused is open, for STOP, too: but one that was
 // taken can be given back. (NTF-WILDCARD-OPEN-1; `explore --exhaustive 2` found it)
-TEST(OracleOpenPoint, ANameLikeAPatternMayBeRefused) {
+TEST(OracleUnspecified, ANameLikeAPatternMayBeRefused) {
   for (const std::string_view key : {"#", "a*", "x/+", "?"}) {
     Conversation refusing;
     EXPECT_EQ(refusing.ask({"KEYNOTIFY", key, "STOP"}, kSyntaxError).answer, Answer::kUndecidable);
@@ -196,11 +196,11 @@ TEST(Oracle, TakesEitherRefusalOfAWallClockBeyondAllOthers) {
 TEST(Oracle, TakesARegistrationThatIsUnderWayForOneThatMayBeInForce) {
   Conversation store;
   ASSERT_EQ(store.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
-  const Judgement judgement = store.told_of_deletion("k", true);
+  const Judgement judgement = store.notified_of_deletion("k", true);
   EXPECT_NE(judgement.answer, Answer::kRejected) << judgement.because;
   Conversation other;
   ASSERT_EQ(other.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
-  expect_broken(other.told_of_deletion("k", false), "NTF-SEND-3");
+  expect_broken(other.notified_of_deletion("k", false), "NTF-SEND-3");
 }
 
 TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {

@@ -48,7 +48,7 @@ bool has_form_of_timestamp(std::string_view text) {
          is_number(rest.substr(0, second));
 }
 
-void add_doubts_of_node(std::string_view node, bool is_token, std::vector<OpenPointChoice>& out) {
+void add_doubts_of_node(std::string_view node, bool is_token, std::vector<UnspecifiedChoice>& out) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-1";
   if (node.empty()) out.push_back({kRule, "an empty node id", {}});
   if (node.find(':') != std::string_view::npos)
@@ -61,38 +61,38 @@ void add_doubts_of_node(std::string_view node, bool is_token, std::vector<OpenPo
   if (!plain) out.push_back({kRule, "an unusual node id", {}});
 }
 
-std::optional<OpenPointChoice> doubt_of_counter(std::string_view digits, bool is_token) {
+std::optional<UnspecifiedChoice> doubt_of_counter(std::string_view digits, bool is_token) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-2";
   std::uint64_t counter = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), counter);
-  if (read.ec != std::errc()) return OpenPointChoice{kRule, "beyond 64 bits", {}};
+  if (read.ec != std::errc()) return UnspecifiedChoice{kRule, "beyond 64 bits", {}};
   if (counter > store::kMaxRequestCounter) {
-    return OpenPointChoice{kRule, is_token ? "__ft beyond 63 bits" : "__ts beyond 63 bits", {}};
+    return UnspecifiedChoice{kRule, is_token ? "__ft beyond 63 bits" : "__ts beyond 63 bits", {}};
   }
   // Any limit will do between these two: what a store does with one says nothing of a greater one.
   if (counter > kMaxCounterOf32Bits) {
-    return OpenPointChoice{
+    return UnspecifiedChoice{
         kRule, is_token ? "__ft beyond 32 bits" : "__ts beyond 32 bits", {}, true};
   }
   if (counter > kMaxPortableCounter) {
-    return OpenPointChoice{kRule, is_token ? "__ft beyond 31 bits" : "__ts beyond 31 bits", {}};
+    return UnspecifiedChoice{kRule, is_token ? "__ft beyond 31 bits" : "__ts beyond 31 bits", {}};
   }
   return std::nullopt;
 }
 
 // What is open about a text; nothing where the article settles what it is. (Req: HLC-PARSE-OPEN-1,
 // -2, -3)
-std::optional<OpenPointChoice> doubt_of_timestamp(std::string_view text, bool is_token) {
+std::optional<UnspecifiedChoice> doubt_of_timestamp(std::string_view text, bool is_token) {
   if (text.empty()) {
-    return is_token ? OpenPointChoice{"FT-OPEN-7", {}, {}}
-                    : OpenPointChoice{"ENV-PROPERTY-OPEN-2", "empty", {}};
+    return is_token ? UnspecifiedChoice{"FT-OPEN-7", {}, {}}
+                    : UnspecifiedChoice{"ENV-PROPERTY-OPEN-2", "empty", {}};
   }
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
   if (second == std::string_view::npos) return std::nullopt;
   const std::string_view wall = text.substr(0, first);
   const std::string_view counter = text.substr(first + 1, second - first - 1);
-  std::vector<OpenPointChoice> doubts;
+  std::vector<UnspecifiedChoice> doubts;
   if (!is_number(wall) || !is_number(counter)) {
     const bool perhaps = (is_number(wall) || could_be_number(wall)) &&
                          (is_number(counter) || could_be_number(counter));
@@ -124,11 +124,11 @@ OfferedTimestamp read_offered(const std::string* text, bool is_token, const Aske
   // Whether a client may use the node id of the store. (Req: HLC-PARSE-OPEN-1)
   if (out.value && !is_token && asked.store_nodes != nullptr &&
       asked.store_nodes->contains(out.value->node)) {
-    if (!doubt) doubt = OpenPointChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
+    if (!doubt) doubt = UnspecifiedChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
     doubt->several = true;
   }
   if (out.value && out.value->wall_ms > kMaxPortableWallMs && !doubt) {
-    doubt = OpenPointChoice{"HLC-PARSE-OPEN-3", "a wall clock beyond the year 9999", {}, true};
+    doubt = UnspecifiedChoice{"HLC-PARSE-OPEN-3", "a wall clock beyond the year 9999", {}, true};
   }
   const ErrorCode too_far =
       is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;

@@ -7,8 +7,8 @@
 
 #include "codec/error_code.h"
 #include "hlc/hlc.h"
-#include "suite/judge/open_points.h"
 #include "suite/judge/oracle_key.h"
+#include "suite/judge/unspecified_points.h"
 
 namespace fencepost::judge {
 
@@ -20,7 +20,7 @@ struct OfferedTimestamp {
   bool may_be_taken = true;
   codec::ErrorCode error = codec::ErrorCode::kMalformedTimestamp;
   std::optional<codec::ErrorCode> far{};  // or refused as this, whatever is open
-  OpenPointChoice choice{};               // why it is not sure; its outcome is left empty
+  UnspecifiedChoice choice{};             // why it is not sure; its outcome is left empty
   bool may_be_missing = false;            // an empty `__ts` may count as absent
 };
 

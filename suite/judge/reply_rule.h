@@ -1,13 +1,13 @@
 // The rule that the reply to a step is for, where the step cites none: one of the readings that
-// blame.h puts in order. Pure and thread safe.
+// attribution.h puts in order. Pure and thread safe.
 #pragma once
 
 #include <optional>
 #include <string_view>
 
-#include "suite/judge/attribution.h"
 #include "suite/judge/exchange.h"
 #include "suite/judge/key_states.h"
+#include "suite/judge/reply_requirement.h"
 #include "suite/scenario/scenario.h"
 
 namespace fencepost::judge {

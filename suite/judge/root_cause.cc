@@ -15,7 +15,7 @@ namespace {
 constexpr double kDirect = 1.0;     // the difference breaks it, whatever the case is about
 constexpr double kOwnStep = 1.0;    // the step that fails checks it, and the case is about it
 constexpr double kOnTheWay = 0.6;   // the step checks it on the way to what the case is about
-constexpr double kSuspected = 0.5;  // it is one of several that may have come before
+constexpr double kCandidate = 0.5;  // it is one of several that may have come before
 constexpr double kFirst = 0.4;      // nothing names a rule: it is the case's first
 constexpr double kAbout = 0.3;      // the case is about it, among others, which share this
 // Of a GET, where other requests may have made what it returns: a fault of theirs shows in most
@@ -32,17 +32,19 @@ bool has(const std::vector<std::string>& rules, std::string_view rule) {
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
 }
 
-bool suspects(const Testimony& failure, std::string_view rule) {
-  return has(failure.suspects, rule);
+bool candidates(const Testimony& failure, std::string_view rule) {
+  return has(failure.candidates, rule);
 }
 
 // Is it a rule of GET, where the value or the version may have been made by another request?
 bool is_seen_by_get(const Testimony& failure, std::string_view rule) {
-  // SET-VALUE-1 and -2 are suspected where no other request has made what was seen (suspects.cc).
+  // SET-VALUE-1 and -2 are suspected where no other request has made what was seen
+  // (candidate_rules.cc).
   return rule.starts_with("GET") &&
-         std::any_of(failure.suspects.begin(), failure.suspects.end(), [](const std::string& each) {
-           return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
-         });
+         std::any_of(failure.candidates.begin(), failure.candidates.end(),
+                     [](const std::string& each) {
+                       return !each.starts_with("GET") && !each.starts_with("SET-VALUE");
+                     });
 }
 
 // All that a failure may come of.
@@ -50,7 +52,7 @@ std::set<std::string> rules_of(const Testimony& failure) {
   std::set<std::string> out(failure.about.begin(), failure.about.end());
   out.emplace(failure.requirement);
   if (!failure.direct.empty()) out.emplace(failure.direct);
-  out.insert(failure.suspects.begin(), failure.suspects.end());
+  out.insert(failure.candidates.begin(), failure.candidates.end());
   return out;
 }
 
@@ -66,7 +68,7 @@ class Explainer {
       for (const std::string& rule : rules_of(each)) {
         // Of what may have come before no case shows anything.
         const bool before =
-            suspects(each, rule) && !is_about(each, rule) && !speaks_for(each, rule);
+            candidates(each, rule) && !is_about(each, rule) && !speaks_for(each, rule);
         if (!before) ++failed_[rule];
       }
     }
@@ -138,7 +140,7 @@ class Explainer {
         for (const std::string& rule : rules_of(each)) {
           if (!can_be_named(each, rule)) continue;
           scores[rule] += weight(each, rule);
-          if (speaks_for(each, rule) || suspects(each, rule)) ++explained[rule];
+          if (speaks_for(each, rule) || candidates(each, rule)) ++explained[rule];
         }
       }
     }
@@ -177,7 +179,7 @@ class Explainer {
   [[nodiscard]] bool is_explained(const Failures& group, const std::string& rule) const {
     const auto speaking = count(group, [&](const auto& each) { return speaks_for(each, rule); });
     const auto possible = count(
-        group, [&](const auto& each) { return speaks_for(each, rule) || suspects(each, rule); });
+        group, [&](const auto& each) { return speaks_for(each, rule) || candidates(each, rule); });
     if (speaking * kShare >= group.size() || possible * kPossibleShare >= group.size()) return true;
     return count(group, [&](const auto& each) { return is_about(each, rule); }) == group.size();
   }
@@ -205,20 +207,20 @@ class Explainer {
 
 }  // namespace
 
-bool is_named(const scenario::Case& test_case, std::size_t step, std::string_view charged,
+bool is_named(const scenario::Case& test_case, std::size_t step, std::string_view attributed,
               std::string_view direct) {
   // By default the first rule of a case is charged: another one was named by something.
-  if (charged != test_case.requirements.front() || charged == direct) return true;
+  if (attributed != test_case.requirements.front() || attributed == direct) return true;
   if (step == 0) return true;
   const auto& what = test_case.steps[step - 1].what;
   if (const auto* request = std::get_if<scenario::RequestStep>(&what)) {
-    return request->expect.cites == charged;
+    return request->expect.cites == attributed;
   }
   if (const auto* awaited = std::get_if<scenario::NotificationStep>(&what)) {
-    return awaited->cites == charged;
+    return awaited->cites == attributed;
   }
   const auto* silence = std::get_if<scenario::SilenceStep>(&what);
-  return silence != nullptr && silence->cites == charged;
+  return silence != nullptr && silence->cites == attributed;
 }
 
 bool is_about(const Testimony& failure, std::string_view rule) { return has(failure.about, rule); }
@@ -231,7 +233,7 @@ double weight(const Testimony& failure, std::string_view rule) {
   const bool about = is_about(failure, rule);
   const bool seen_by_get = is_seen_by_get(failure, rule);
   double out = failure.direct == rule ? (seen_by_get ? kSeenByGet : kDirect) : 0;
-  if (out == 0 && suspects(failure, rule)) out = seen_by_get ? kSeenByGet : kSuspected;
+  if (out == 0 && candidates(failure, rule)) out = seen_by_get ? kSeenByGet : kCandidate;
   if (failure.requirement == rule) {
     out += !failure.named ? kFirst : about ? kOwnStep : kOnTheWay;
   }

@@ -19,11 +19,11 @@
 
 namespace fencepost::judge {
 
-// A failed case and what it is charged with (blame.h). What is referred to must outlive it.
+// A failed case and what it is charged with (attribution.h). What is referred to must outlive it.
 struct Testimony {
   std::string_view requirement;
   std::string_view direct;
-  const std::vector<std::string>& suspects;
+  const std::vector<std::string>& candidates;
   const std::vector<std::string>& about;  // rules of the case, never empty
   // Does a step of the case, or the difference itself, name the rule that is charged? Otherwise it
   // is the first that the case is about.
@@ -34,7 +34,7 @@ struct Testimony {
 
 // Testimony::named of a case that failed in this step, from 1; 0: in none.
 [[nodiscard]] bool is_named(const scenario::Case& test_case, std::size_t step,
-                            std::string_view charged, std::string_view direct);
+                            std::string_view attributed, std::string_view direct);
 
 // Is the case about the rule; is it charged with it, or shows it?
 [[nodiscard]] bool is_about(const Testimony& failure, std::string_view rule);

@@ -15,9 +15,9 @@ using testing::SizeIs;
 
 class Weight : public testing::Test {
  protected:
-  double of(std::string_view rule, std::string_view charged, std::string_view direct = "",
-            const std::vector<std::string>& suspects = {}, bool named = true) {
-    return weight({charged, direct, suspects, about_, named}, rule);
+  double of(std::string_view rule, std::string_view attributed, std::string_view direct = "",
+            const std::vector<std::string>& candidates = {}, bool named = true) {
+    return weight({attributed, direct, candidates, about_, named}, rule);
   }
   const std::vector<std::string> about_{"SET-NX-1", "SET-NX-2"};
 };
@@ -26,13 +26,13 @@ TEST_F(Weight, IsMoreTheCloserTheRuleIsToTheDifference) {
   const double both = of("SET-NX-2", "SET-NX-2", "SET-NX-2");
   const double own_step = of("SET-NX-2", "SET-NX-2", "GET-HIT-3");
   const double on_the_way = of("SET-OK-1", "SET-OK-1");
-  const double suspected = of("SET-PX-2", "SET-NX-2", "", {"SET-PX-2"});
+  const double candidate = of("SET-PX-2", "SET-NX-2", "", {"SET-PX-2"});
   const double first = of("SET-NX-1", "SET-NX-1", "", {}, false);
   const double about = of("SET-NX-1", "SET-NX-2");
   EXPECT_GT(both, own_step);
   EXPECT_GT(own_step, on_the_way);
-  EXPECT_GT(on_the_way, suspected);
-  EXPECT_GT(suspected, first);
+  EXPECT_GT(on_the_way, candidate);
+  EXPECT_GT(candidate, first);
   EXPECT_GT(first, about);
   EXPECT_GT(about, 0);
   EXPECT_EQ(of("DEL-OK-1", "SET-NX-2"), 0);
@@ -63,7 +63,7 @@ class RootCauses : public testing::Test {
   struct Failed {
     std::string rule;
     std::string cause;
-    std::vector<std::string> suspects{};
+    std::vector<std::string> candidates{};
     std::vector<std::string> about{"A"};
   };
   std::vector<RootCause> of(const std::vector<Failed>& all) {
@@ -71,7 +71,7 @@ class RootCauses : public testing::Test {
     for (const Failed& each : all) {
       failures.push_back({.requirement = each.rule,
                           .direct = each.rule,
-                          .suspects = each.suspects,
+                          .candidates = each.candidates,
                           .about = each.about,
                           .cause = each.cause});
     }

@@ -7,8 +7,8 @@
 namespace fencepost::judge {
 
 std::int64_t wall_of(const hlc::Timestamp& timestamp) {
-  constexpr std::uint64_t kMost = std::uint64_t{1} << 62U;  // no sum or difference wraps
-  return static_cast<std::int64_t>(std::min(timestamp.wall_ms, kMost));
+  constexpr std::uint64_t kMax = std::uint64_t{1} << 62U;  // no sum or difference wraps
+  return static_cast<std::int64_t>(std::min(timestamp.wall_ms, kMax));
 }
 
 std::int64_t ClockBounds::estimate_ms() const {

@@ -51,7 +51,7 @@ constexpr std::array kBehind = {
     Capability{"odd-packets", "its clients can send packets that no client library sends",
                "only the suite's own client sends such packets; use embedded or mqtt:// with "
                "--driver builtin",
-               [](const Capabilities& of) { return of.odd_packets; }},
+               [](const Capabilities& of) { return of.raw_packets; }},
 };
 constexpr auto kTable = joined(kBefore, kOfDisturbances, kBehind);
 static_assert(kTable.size() == scenario::fields::kCapabilities.size());

@@ -27,7 +27,7 @@ Problem lost(const endpoint::Error& error) {
     return {.message = error.text,
             .expected = "a SUBACK with reason code 0x01 (granted QoS 1)",
             .actual = "0x00 (granted QoS 0)",
-            .charge = {.requirement = "ENV-SUBACK-1"}};
+            .attribution = {.requirement = "ENV-SUBACK-1"}};
   }
   const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
                     error.kind == ErrorKind::kTimeout;
@@ -47,7 +47,7 @@ Problem unexpected_disconnect(const RequestClient& client) {
     return {.message = "the broker does what MQTT 5 forbids a server, section " + how.section,
             .expected = "packets and acknowledgements as MQTT 5 has them",
             .actual = how.text,
-            .charge = {.direct = std::string(kBrokerRule)}};
+            .attribution = {.direct = std::string(kBrokerRule)}};
   }
   const std::string what =
       how.reason_code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *how.reason_code)
@@ -216,7 +216,7 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
   const auto client = get(name);
   if (!client) return client.error();
   if (auto problem = check_leftovers(**client)) return problem;
-  if (auto problem = check_surprises()) return problem;
+  if (auto problem = check_unsolicited()) return problem;
   (*client)->note(drop ? "drops the connection" : "disconnects");
   if (drop) {
     (*client)->raw().drop();
@@ -265,7 +265,7 @@ MaybeProblem CaseClients::let_go(const std::string& name) {
   const auto found = clients_.find(name);
   if (found == clients_.end()) return std::nullopt;
   if (auto problem = check_leftovers(*found->second)) return problem;
-  if (auto problem = check_surprises()) return problem;
+  if (auto problem = check_unsolicited()) return problem;
   if (found->second->disconnected()) settle();
   note_round_trips(*found->second);
   clients_.erase(found);
@@ -274,7 +274,7 @@ MaybeProblem CaseClients::let_go(const std::string& name) {
 
 // Is it the response to a request that another client has open? Req: ENV-RESPONSE-TOPIC-1
 bool CaseClients::is_for_another(RequestClient& client) const {
-  const auto& message = client.surprises().front().message;
+  const auto& message = client.unsolicited().front().message;
   if (!message || !message->correlation_data) return false;
   return std::any_of(clients_.begin(), clients_.end(), [&](const auto& other) {
     if (other.second.get() == &client) return false;
@@ -288,26 +288,26 @@ bool CaseClients::is_for_another(RequestClient& client) const {
 MaybeProblem CaseClients::check_misdirected(const judge::Exchange& exchange) {
   for (const auto& [name, client] : clients_) {
     if (!client->disconnected()) client->drain();
-    if (client->surprises().empty()) continue;
-    const auto& message = client->surprises().front().message;
+    if (client->unsolicited().empty()) continue;
+    const auto& message = client->unsolicited().front().message;
     if (message && message->correlation_data == exchange.request.correlation_data) {
-      return check_surprises();
+      return check_unsolicited();
     }
   }
   return std::nullopt;
 }
 
-MaybeProblem CaseClients::check_surprises() {
+MaybeProblem CaseClients::check_unsolicited() {
   for (const auto& [name, client] : clients_) {
-    if (client->surprises().empty()) continue;
+    if (client->unsolicited().empty()) continue;
     Problem problem{
         .message = Phrase("client ").name(name).words(" received a message that nobody asked for"),
         .expected = "responses to open requests, and notifications of observed keys",
-        .actual = client->surprises().front().text,
-        .charge = {.direct = client->surprises().front().rule},
+        .actual = client->unsolicited().front().text,
+        .attribution = {.direct = client->unsolicited().front().rule},
         .kind = judge::Mismatch::kUnsolicited};
-    if (is_for_another(*client)) problem.charge.direct = judge::kResponseOfAnother;
-    client->surprises().clear();
+    if (is_for_another(*client)) problem.attribution.direct = judge::kResponseOfAnother;
+    client->unsolicited().clear();
     return problem;
   }
   return std::nullopt;
@@ -317,7 +317,7 @@ MaybeProblem CaseClients::check_leftovers() {
   for (const auto& [name, client] : clients_) {
     if (auto problem = check_leftovers(*client)) return problem;
   }
-  return check_surprises();
+  return check_unsolicited();
 }
 
 MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
@@ -333,7 +333,7 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
                                   .words(" received a notification that the case does not expect"),
                    .expected = "no further notification",
                    .actual = shown_notification(notified.message.payload, notified.key),
-                   .charge = {.direct = rule_of_unexpected(client, notified.key)}};
+                   .attribution = {.direct = rule_of_unexpected(client, notified.key)}};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
   return std::nullopt;

@@ -55,7 +55,7 @@ class CaseClients {
                                      endpoint::Duration timeout);
 
   // A message that nobody asked for, if any client received one.
-  [[nodiscard]] MaybeProblem check_surprises();
+  [[nodiscard]] MaybeProblem check_unsolicited();
   // Has another client received the response to this request, which nobody else has? Reads what has
   // come for all of them.
   [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);

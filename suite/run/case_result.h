@@ -44,9 +44,10 @@ struct CaseResult {
   std::vector<TranscriptEntry> transcript{};
   std::vector<endpoint::Duration> round_trips{};
   std::vector<judge::SeenForm> forms{};
-  std::vector<std::pair<std::string, std::string>> open_points{};  // requirement id, outcome seen
-  std::optional<Attempt> first_attempt{};                          // when this is the second
-  std::optional<Alone> alone{};                                    // nothing: it was not tried
+  std::vector<std::pair<std::string, std::string>>
+      unspecified_points{};                // requirement id, outcome seen
+  std::optional<Attempt> first_attempt{};  // when this is the second
+  std::optional<Alone> alone{};            // nothing: it was not tried
   // Differences that break a rule of which is not yet known whether it binds this store, in the
   // order in which they were seen: the case went on as if nothing had been expected there.
   std::vector<Failure> deviations{};

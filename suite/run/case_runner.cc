@@ -86,16 +86,16 @@ MaybeProblem run_steps(CaseState& state) {
     // Here the case ends for a store that need not send what was to be saved.
     if (problem && problem->kind == judge::Mismatch::kNothingSaved &&
         !state.result.deviations.empty()) {
-      return state.clients.check_surprises();
+      return state.clients.check_unsolicited();
     }
     // A message that nobody asked for is wrong whatever the step is about.
-    if (!problem) problem = state.clients.check_surprises();
+    if (!problem) problem = state.clients.check_unsolicited();
     if (problem) return problem;
   }
   return state.clients.check_leftovers();
 }
 
-void blame(Problem problem, CaseState& state) {
+void attribute(Problem problem, CaseState& state) {
   CaseResult& result = state.result;
   result.verdict = problem.verdict;
   result.doubt = problem.doubt;
@@ -106,7 +106,7 @@ void blame(Problem problem, CaseState& state) {
   }
   result.failure = state.failure_of(problem);
   // What could not be set up says nothing of the store's rules.
-  if (problem.doubt != Doubt::kSetUp && problem.charge.requirement.empty()) {
+  if (problem.doubt != Doubt::kSetUp && problem.attribution.requirement.empty()) {
     result.failure.requirement = state.test_case.requirements.front();
   }
 }
@@ -128,7 +128,7 @@ CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
   const auto started = std::chrono::steady_clock::now();
   CaseState state(test_case, session, settings);
   state.result.verdict = Verdict::kPassed;
-  if (MaybeProblem problem = run_steps(state)) blame(std::move(*problem), state);
+  if (MaybeProblem problem = run_steps(state)) attribute(std::move(*problem), state);
   // Whether the endpoint is gone, or has ended one connection, only the suite can find out. In the
   // second case it removes the keys.
   if (state.result.verdict == Verdict::kLost) {

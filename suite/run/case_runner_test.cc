@@ -900,7 +900,7 @@ clients:
 
 // --- open points and quotas --------------------------------------------------------------------
 
-TEST(CaseRunnerOpenPoint, RecordsWhichOutcomeItSaw) {
+TEST(CaseRunnerUnspecified, RecordsWhichOutcomeItSaw) {
   const scenario::Case test_case = case_of({.steps = R"(
 - {get: k, expect: missing}
 - set: {key: k, value: "v", qos: 0}
@@ -909,8 +909,8 @@ TEST(CaseRunnerOpenPoint, RecordsWhichOutcomeItSaw) {
 )"});
   const auto seen = [&](const Behaviour& behaviour) {
     const CaseResult result = run_on(behaviour, test_case);
-    return result.open_points.size() == 1 ? result.open_points[0]
-                                          : std::pair(outcome_text(result), std::string());
+    return result.unspecified_points.size() == 1 ? result.unspecified_points[0]
+                                                 : std::pair(outcome_text(result), std::string());
   };
   EXPECT_THAT(seen(reference_store()), Pair("R-MUST-2", "ignored"));
   EXPECT_THAT(seen(answering(Verb::kSet, "-ERR x\r\n")), Pair("R-MUST-2", "refused"));

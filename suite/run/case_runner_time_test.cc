@@ -139,7 +139,7 @@ scenario::Case token_beyond() { return setting("ft: skew-limit + 100ms", kTokenT
 
 constexpr std::chrono::milliseconds kOffsets[] = {0ms, 30s, -10min};
 
-TEST(CaseRunnerClock, GoesToTheLimitOfEveryRightStore) {
+TEST(CaseRunnerClock, GoesToTheLimitOfEveryConformingStore) {
   for (const auto offset : kOffsets) {
     for (const scenario::Case& test_case : {within(), beyond(), token_within(), token_beyond()}) {
       EXPECT_EQ(outcome_text(clocked(offset), test_case, measured(offset)), "passed");

@@ -92,7 +92,7 @@ bool CaseState::may_not_bind(std::string_view requirement) const {
 
 MaybeProblem CaseState::unless_excused(Problem problem) {
   const bool failed = problem.verdict == Verdict::kFailed;
-  if (!failed || !may_not_bind(problem.charge.requirement) ||
+  if (!failed || !may_not_bind(problem.attribution.requirement) ||
       !judge::leaves_case_sound(problem.kind)) {
     return problem;
   }
@@ -100,23 +100,23 @@ MaybeProblem CaseState::unless_excused(Problem problem) {
   return std::nullopt;
 }
 
-void CaseState::note_open_point(const scenario::RequestStep& step,
-                                const scenario::Outcome& outcome) {
+void CaseState::note_unspecified(const scenario::RequestStep& step,
+                                 const scenario::Outcome& outcome) {
   if (!step.expect.open || outcome.name.empty()) return;
   if (!step.mark.empty()) marks[step.mark].outcome = outcome.name;
   const std::string& id =
       step.expect.cites.empty() ? test_case.requirements.front() : step.expect.cites;
-  result.open_points.emplace_back(id, outcome.name);
+  result.unspecified_points.emplace_back(id, outcome.name);
 }
 
 void CaseState::note_choice(const std::string& point, const std::string& outcome) {
-  result.open_points.emplace_back(point, outcome);
+  result.unspecified_points.emplace_back(point, outcome);
 }
 
-void CaseState::note_habit(std::string_view requirement, std::string seen) {
+void CaseState::note_observed(std::string_view requirement, std::string seen) {
   const std::vector<std::string>& about = test_case.requirements;
   if (std::find(about.begin(), about.end(), requirement) == about.end()) return;
-  result.open_points.emplace_back(requirement, std::move(seen));
+  result.unspecified_points.emplace_back(requirement, std::move(seen));
 }
 
 std::string CaseState::rule_of_outcome(const std::string& mark) const {

@@ -61,11 +61,11 @@ struct CaseState {
   // The problem; nothing when its rule may not bind this store and the case can go on: then it is
   // kept as a deviation.
   [[nodiscard]] MaybeProblem unless_excused(Problem problem);
-  void note_open_point(const scenario::RequestStep& step, const scenario::Outcome& outcome);
+  void note_unspecified(const scenario::RequestStep& step, const scenario::Outcome& outcome);
   // The same of a choice that shows in notifications.
   void note_choice(const std::string& point, const std::string& outcome);
   // Records what was seen of an open point that no reply shows, if the case is about it.
-  void note_habit(std::string_view requirement, std::string seen);
+  void note_observed(std::string_view requirement, std::string seen);
   // The rule by which the open request of this mark has its effect; empty when there is none.
   [[nodiscard]] std::string rule_of_outcome(const std::string& mark) const;
   // What is expected after the outcome that the request which the expectation depends on had.
@@ -94,7 +94,7 @@ struct CaseState {
   std::map<std::string, endpoint::Duration> expiries;  // when the PX of a key has passed for sure
   judge::Fillings fillings;
   std::size_t largest_payload = 0;  // that this case has sent
-  std::size_t witnesses = 0;        // clients that silence was explained with
+  std::size_t first_cases = 0;      // clients that silence was explained with
   std::size_t fences = 0;           // keys that a silence was proved with
 };
 

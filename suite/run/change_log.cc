@@ -29,8 +29,8 @@ void ChangeLog::note(const judge::Exchange& exchange, const std::string& client_
                       .operation = set ? codec::Operation::kSet : codec::Operation::kDelete,
                       .value = std::string(set ? command->value : std::string_view()),
                       .writer = client_id});
-  constexpr std::chrono::milliseconds kLongest = std::chrono::hours{1};  // no case waits for more
-  if (!set || !command->expires_after || *command->expires_after > kLongest) return;
+  constexpr std::chrono::milliseconds kMax = std::chrono::hours{1};  // no case waits for more
+  if (!set || !command->expires_after || *command->expires_after > kMax) return;
   changes_.push_back({.key = key,
                       .operation = codec::Operation::kDelete,
                       .value = {},

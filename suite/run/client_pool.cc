@@ -8,7 +8,7 @@ namespace fencepost::run {
 namespace {
 
 // What a connection remembers of its requests grows with them.
-constexpr std::size_t kMostRequests = 4096;
+constexpr std::size_t kMaxRequests = 4096;
 
 }  // namespace
 
@@ -31,7 +31,7 @@ std::optional<SpareClient> ClientPool::take(const ClientKind& kind) {
 }
 
 void ClientPool::give(const ClientKind& kind, SpareClient spare) {
-  if (spare.correlation_data.size() > kMostRequests) return;
+  if (spare.correlation_data.size() > kMaxRequests) return;
   const std::lock_guard lock(mutex_);
   std::vector<SpareClient>& idle = idle_[kind];
   if (idle.size() < most_) idle.push_back(std::move(spare));

@@ -112,7 +112,7 @@ TEST_F(ClientReuse, TakesNothingOnWhichSomethingHasComeSince) {
 }
 
 // The same, and it comes while the next case uses the connection.
-TEST_F(ClientReuse, BlamesNoCaseForWhatAnEarlierOneHasCaused) {
+TEST_F(ClientReuse, FailsNoCaseForWhatAnEarlierOneHasCaused) {
   serve(changed(reference_store(), [](const Published& request, Effects& effects) {
     if (verb_of(request) != codec::Verb::kDel) return;
     Effect again = effects.front();
@@ -135,7 +135,7 @@ TEST_F(ClientReuse, TakesNoConnectionThatHasEnded) {
   EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared", "fp-run-00000002-shared"));
 }
 
-TEST(ClientPool, KeepsNoMoreThanItIsToldTo) {
+TEST(ClientPool, KeepsNoMoreThanItsLimit) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   auto session = endpoint.open_session();
   ASSERT_TRUE(session);

@@ -80,9 +80,9 @@ std::string theme_of(const Problem& problem) {
 }  // namespace
 
 Failure failure_of(const Problem& problem, const text::RunNames& run) {
-  return {.requirement = problem.charge.requirement,
-          .direct = problem.charge.direct,
-          .suspects = problem.charge.suspects,
+  return {.requirement = problem.attribution.requirement,
+          .direct = problem.attribution.direct,
+          .candidates = problem.attribution.candidates,
           .subject = problem.subject,
           .kind = problem.kind,
           .message = problem.message.text(),

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "base/text/phrase.h"
-#include "suite/judge/blame.h"
+#include "suite/judge/attribution.h"
 #include "suite/run/verdict.h"
 #include "suite/scenario/scenario.h"
 
@@ -22,7 +22,7 @@ namespace fencepost::run {
 struct Failure {
   std::string requirement{};  // the rule that is charged; empty where it is not the store's doing
   std::string direct{};       // see judge::Charge
-  std::vector<std::string> suspects{};
+  std::vector<std::string> candidates{};
   std::string subject{};  // what differs: the kind of request, or of notification; may be empty
   judge::Mismatch kind = judge::Mismatch::kOther;
   std::string message{};
@@ -48,7 +48,7 @@ struct Problem {
   text::Phrase message;
   text::Phrase expected{};
   text::Phrase actual{};
-  judge::Charge charge{};
+  judge::Attribution attribution{};
   std::string subject{};  // see Failure
   judge::Mismatch kind = judge::Mismatch::kOther;
   bool malformed = false;                         // what came is no message of the protocol

@@ -7,7 +7,7 @@
 
 #include "suite/judge/judge.h"
 #include "suite/run/message_checks.h"
-#include "suite/run/silence.h"
+#include "suite/run/no_response.h"
 #include "suite/scenario/yaml_reader.h"
 #include "suite/testing/fake_endpoint.h"
 
@@ -26,7 +26,7 @@ Failure seen(const std::string& subject, text::Phrase message, text::Phrase expe
   return failure_of({.message = std::move(message),
                      .expected = std::move(expected),
                      .actual = std::move(actual),
-                     .charge = {.requirement = "R-MUST-1"},
+                     .attribution = {.requirement = "R-MUST-1"},
                      .subject = subject,
                      .kind = kind},
                     kRun);

@@ -13,14 +13,14 @@
 #include "codec/notification.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
+#include "suite/run/no_response.h"
 #include "suite/run/request_steps.h"
 #include "suite/run/run_slots.h"
-#include "suite/run/silence.h"
 
 namespace fencepost::run {
 namespace {
 
-constexpr std::chrono::milliseconds kToldWithin{5'000};
+constexpr std::chrono::milliseconds kNotifiedWithin{5'000};
 constexpr std::size_t kRegisteredAtOnce = 16;
 
 class FanOut {
@@ -38,7 +38,7 @@ class FanOut {
       if (auto problem = write(value)) return problem;
       const SlotYield waiting(state_.settings.slots);
       for (const auto& observer : observers_) {
-        if (auto problem = await_told(*observer, value + step_.ending)) return problem;
+        if (auto problem = await_notified(*observer, value + step_.ending)) return problem;
       }
     }
     return std::nullopt;
@@ -85,7 +85,8 @@ class FanOut {
   MaybeProblem await_registered(RequestClient& observer, const judge::Exchange& asked) {
     const auto known = [&] { return asked.is_over(); };
     if (!observer.pump_until(known, state_.reply_timeout()) && !observer.disconnected() &&
-        explain_silence(observer, known, codec::Verb::kKeynotify, state_) == Silence::kStore) {
+        explain_no_response(observer, known, codec::Verb::kKeynotify, state_) ==
+            NoResponse::kStore) {
       return nobody_answers("no response to KEYNOTIFY of " + observer.name(), ok(), state_);
     }
     if (asked.reply && asked.reply->is(codec::ReplyKind::kOk)) return std::nullopt;
@@ -94,7 +95,7 @@ class FanOut {
                                           observer.name(), step_.observers),
                    .expected = ok(),
                    .actual = asked.reply ? judge::describe(*asked.reply) : "no reply",
-                   .charge = {.requirement = step_.cites}};
+                   .attribution = {.requirement = step_.cites}};
   }
 
   MaybeProblem write(const std::string& value) {
@@ -111,13 +112,14 @@ class FanOut {
   }
 
   // The very next notification is that of the value: none was left out, and none came twice.
-  MaybeProblem await_told(RequestClient& observer, const std::string& value) {
-    const auto told = [&] { return !observer.notifications().empty(); };
-    if (!observer.pump_until(told, state_.scaled(kToldWithin)) && !observer.disconnected() &&
-        explain_silence(observer, told, std::nullopt, state_) == Silence::kStore) {
+  MaybeProblem await_notified(RequestClient& observer, const std::string& value) {
+    const auto notified = [&] { return !observer.notifications().empty(); };
+    if (!observer.pump_until(notified, state_.scaled(kNotifiedWithin)) &&
+        !observer.disconnected() &&
+        explain_no_response(observer, notified, std::nullopt, state_) == NoResponse::kStore) {
       return nobody_answers("no notification", describe(value), state_);
     }
-    if (!told()) {
+    if (!notified()) {
       if (observer.disconnected()) return unexpected_disconnect(observer);
       return missing(observer, value, "nothing");
     }
@@ -140,7 +142,7 @@ class FanOut {
                                           observer.name(), step_.observers),
                    .expected = describe(value),
                    .actual = std::move(actual),
-                   .charge = {.requirement = step_.cites}};
+                   .attribution = {.requirement = step_.cites}};
   }
 
   [[nodiscard]] static text::Phrase describe(const std::string& value) {

@@ -17,7 +17,7 @@ namespace {
 // enough for the Receive Maximum of any broker that is in use. (MQTT 5, 3.2.2.3.3)
 constexpr std::size_t kWindow = 64;
 // As long as the case that waits longest, twelve times.
-constexpr std::chrono::seconds kLongestReads{30};
+constexpr std::chrono::seconds kMaxReads{30};
 
 struct Window {
   std::size_t first;
@@ -58,8 +58,8 @@ MaybeProblem for_each_window(std::size_t keys, const std::function<MaybeProblem(
   return std::nullopt;
 }
 
-MaybeProblem charged_to(const std::string& cites, MaybeProblem problem) {
-  if (problem) problem->charge.complete({.requirement = cites});
+MaybeProblem attributed_to(const std::string& cites, MaybeProblem problem) {
+  if (problem) problem->attribution.complete({.requirement = cites});
   return problem;
 }
 
@@ -86,8 +86,7 @@ class ManyKeys {
  private:
   // Of a broker that is slow, and not wrong, nothing is said.
   MaybeProblem too_slow(std::size_t times) const {
-    if (times == step_.reads ||
-        state_.session.clock().now() < begun_ + state_.scaled(kLongestReads)) {
+    if (times == step_.reads || state_.session.clock().now() < begun_ + state_.scaled(kMaxReads)) {
       return std::nullopt;
     }
     return Problem{
@@ -184,7 +183,7 @@ MaybeProblem run_fill_quota(const scenario::FillQuotaStep& step, CaseState& stat
     });
   };
   if (auto problem = for_each_window(most, fill, [&] { return refused; })) {
-    problem->charge.requirement = step.cites;
+    problem->attribution.requirement = step.cites;
     return problem;
   }
   if (refused) return std::nullopt;
@@ -193,11 +192,11 @@ MaybeProblem run_fill_quota(const scenario::FillQuotaStep& step, CaseState& stat
       .expected = text::Phrase("-ERR the quota has been exceeded\\r\\n")
                       .means("-ERR the quota has been exceeded"),
       .actual = text::Phrase("+OK\\r\\n each time").means("+OK"),
-      .charge = {.requirement = step.cites}};
+      .attribution = {.requirement = step.cites}};
 }
 
 MaybeProblem run_write_many(const scenario::WriteManyStep& step, CaseState& state) {
-  return charged_to(step.cites, ManyKeys(step, state).run());
+  return attributed_to(step.cites, ManyKeys(step, state).run());
 }
 
 }  // namespace fencepost::run

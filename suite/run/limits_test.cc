@@ -88,7 +88,7 @@ TEST(PacketFilling, SaysWhenThereIsNoRoomAtAll) {
 
 // --- what the loader wants of such cases -------------------------------------------------------
 
-std::vector<std::string> complaints(const std::string& more, const std::string& steps) {
+std::vector<std::string> diagnostics(const std::string& more, const std::string& steps) {
   const std::string content =
       "area: t\ncases:\n- id: t.case\n  title: A case\n  requirements: [R-MUST-1]\n" +
       indent(more) + "  steps:\n" + indent(steps);
@@ -103,7 +103,7 @@ constexpr const char* kFilling = "requires: [packet-limit]";
 constexpr const char* kRestarting = "requires: [restart]\nexclusive: true";
 
 TEST(LimitsLoader, TakesFillingsWhereARequestHasBytes) {
-  EXPECT_THAT(complaints(kFilling, R"(
+  EXPECT_THAT(diagnostics(kFilling, R"(
 - set: {key: k, value: {fill_packet: 0}}
   expect: ok
 - get: k
@@ -121,7 +121,7 @@ TEST(LimitsLoader, TakesFillingsWhereARequestHasBytes) {
 
 struct Refused {
   std::string steps;
-  std::string complaint;
+  std::string diagnostic;
 };
 
 TEST(LimitsLoader, SaysWhereFillingsDoNotBelong) {
@@ -147,24 +147,24 @@ TEST(LimitsLoader, SaysWhereFillingsDoNotBelong) {
        "t.yaml:9:5: " + nowhere},
   };
   for (const Refused& row : kTable) {
-    EXPECT_THAT(complaints(kFilling, row.steps), ElementsAre(row.complaint)) << row.steps;
+    EXPECT_THAT(diagnostics(kFilling, row.steps), ElementsAre(row.diagnostic)) << row.steps;
   }
 }
 
 TEST(LimitsLoader, WantsCasesToDeclareWhatTheyNeed) {
   const std::string fills = "- {set: {key: k, value: {fill_packet: 0}}, expect: ok}";
-  EXPECT_THAT(complaints("", fills),
+  EXPECT_THAT(diagnostics("", fills),
               ElementsAre("t.yaml:3:3: this case fills packets: write requires: "
                           "[transport, packet-limit]"));
   const std::string restarts = "- restart: broker\n- {get: k, expect: missing}";
-  EXPECT_THAT(complaints(kRestarting, restarts), IsEmpty());
-  EXPECT_THAT(complaints("exclusive: true", restarts),
+  EXPECT_THAT(diagnostics(kRestarting, restarts), IsEmpty());
+  EXPECT_THAT(diagnostics("exclusive: true", restarts),
               ElementsAre("t.yaml:3:3: this case restarts the broker: write requires: "
                           "[transport, restart]"));
-  EXPECT_THAT(complaints("requires: [restart]", restarts),
+  EXPECT_THAT(diagnostics("requires: [restart]", restarts),
               ElementsAre("t.yaml:3:3: a restart ends the connections of other cases, too: write "
                           "exclusive: true"));
-  EXPECT_THAT(complaints(kRestarting, "- restart: a\n- {get: k, expect: missing}"),
+  EXPECT_THAT(diagnostics(kRestarting, "- restart: a\n- {get: k, expect: missing}"),
               ElementsAre(HasSubstr("restart: broker is all that can be restarted, not \"a\"")));
 }
 

@@ -11,11 +11,11 @@ namespace {
 
 using text::Phrase;
 
-constexpr std::size_t kMaxShown = 100;  // bytes of a timestamp in a message
+constexpr std::size_t kMaxStampBytes = 100;  // bytes of a timestamp in a message
 
 // A blank at an end is not seen without quotes.
 Phrase shown(const std::string& timestamp) {
-  const std::string text = escape(timestamp, kMaxShown);
+  const std::string text = escape(timestamp, kMaxStampBytes);
   const bool quoted = text.starts_with(' ') || text.ends_with(' ');
   const char* quote = quoted ? "\"" : "";
   return Phrase("__ts = ").words(quote).version(text).words(quote).means("__ts");
@@ -109,9 +109,9 @@ MaybeProblem check_cited_rule(const std::string& cites, const codec::Message& me
 }  // namespace
 
 Phrase shown_notification(std::string_view payload) {
-  constexpr std::size_t kMostShown = 300;
+  constexpr std::size_t kMaxShown = 300;
   Phrase out;
-  out.bytes(payload, kMostShown);
+  out.bytes(payload, kMaxShown);
   if (payload.find("NOTIFY") == std::string_view::npos) return out;
   const bool deletion = payload.find("\r\nDEL") != std::string_view::npos;
   const bool value = payload.find("\r\nVALUE\r\n") != std::string_view::npos;
@@ -120,8 +120,8 @@ Phrase shown_notification(std::string_view payload) {
 }
 
 Phrase shown_notification(std::string_view payload, std::string_view key) {
-  constexpr std::size_t kMostShown = 100;
-  return shown_notification(payload).words(" for key ").quoted(key, kMostShown);
+  constexpr std::size_t kMaxShown = 100;
+  return shown_notification(payload).words(" for key ").quoted(key, kMaxShown);
 }
 
 MaybeProblem check_timestamp(const std::optional<scenario::TimestampCheck>& check,

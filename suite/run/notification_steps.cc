@@ -13,12 +13,12 @@
 #include "codec/notification.h"
 #include "codec/resp3.h"
 #include "hlc/hlc.h"
-#include "suite/judge/blame.h"
+#include "suite/judge/attribution.h"
 #include "suite/judge/oracle_basis.h"
 #include "suite/run/message_checks.h"
+#include "suite/run/no_response.h"
 #include "suite/run/reply_judge.h"
 #include "suite/run/request_steps.h"
-#include "suite/run/silence.h"
 
 namespace fencepost::run {
 namespace {
@@ -39,10 +39,10 @@ Phrase describe_notification(const scenario::NotificationStep& step, const CaseS
                                codec::dialect(id));
     forms.push_back(shown_notification(payload));
   }
-  constexpr std::size_t kMostOfKey = 100;
+  constexpr std::size_t kMaxOfKey = 100;
   return Phrase::any_of(std::move(forms))
       .words(" for key ")
-      .quoted(state.bytes_of(step.key), kMostOfKey);
+      .quoted(state.bytes_of(step.key), kMaxOfKey);
 }
 
 // `NOTIFY SET` and nothing else, as the article has it where KEYNOTIFY had no option GET.
@@ -72,7 +72,7 @@ MaybeProblem judge_payload(const scenario::NotificationStep& step, const Notifie
   const judge::SeenForm form{codec::Divergence::kDeleteOperation, *decoded->form};
   const std::vector<codec::DialectId> dialects = codec::dialects_of(state.settings.profile);
   if (std::find(dialects.begin(), dialects.end(), form.second) == dialects.end()) {
-    blame_dialect(form, "notification", state, other);
+    attribute_dialect(form, "notification", state, other);
     return other;
   }
   state.result.forms.push_back(form);
@@ -97,14 +97,14 @@ struct Awaited {
 
   [[nodiscard]] std::deque<Notified>& queue() const { return observer.notifications(); }
   // `seen_key`: of the notification that came.
-  [[nodiscard]] MaybeProblem charge(MaybeProblem problem, CaseState& state,
-                                    std::optional<std::string_view> seen_key = {}) const {
+  [[nodiscard]] MaybeProblem attribution(MaybeProblem problem, CaseState& state,
+                                         std::optional<std::string_view> seen_key = {}) const {
     if (!problem) return std::nullopt;
     problem->subject = step.operation == codec::Operation::kSet ? "notification of a SET"
                                                                 : "notification of a deletion";
     const std::string key = state.bytes_of(step.key);
     const std::string id = observer.client_id();
-    problem->charge = judge::blame(judge::NotificationDifference{
+    problem->attribution = judge::attribute(judge::NotificationDifference{
         .kind = problem->kind,
         .operation = step.operation,
         .key = key,
@@ -179,7 +179,7 @@ void leave_out_late_expiries(RequestClient& observer, const scenario::Notificati
                              CaseState& state) {
   const bool binds = !state.may_not_bind("NTF-EXPIRY-1");
   const endpoint::Duration most_late =
-      binds ? state.scaled(judge::kExpiryTold) : endpoint::Duration::max();
+      binds ? state.scaled(judge::kExpiryNotified) : endpoint::Duration::max();
   std::erase_if(observer.notifications(), [&](const Notified& notified) {
     const auto decoded = codec::decode_notification(notified.message.payload);
     if (!decoded || decoded->operation != codec::Operation::kDelete ||
@@ -209,11 +209,11 @@ MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, Ca
   const auto found = awaited_one();
   if (found == queue.end() || found == queue.begin()) return std::nullopt;
   std::rotate(queue.begin(), found, found + 1);
-  return awaited.charge(Problem{.message = "the notification of a later change came before",
-                                .expected = awaited.expected,
-                                .actual = shown(queue[1]),
-                                .kind = judge::Mismatch::kNotificationLate},
-                        state);
+  return awaited.attribution(Problem{.message = "the notification of a later change came before",
+                                     .expected = awaited.expected,
+                                     .actual = shown(queue[1]),
+                                     .kind = judge::Mismatch::kNotificationLate},
+                             state);
 }
 
 MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
@@ -223,11 +223,11 @@ MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseStat
     std::string meaning = next.general();
     actual = Phrase("the next one: ").add(std::move(next)).means(std::move(meaning));
   }
-  return awaited.charge(Problem{.message = "no notification",
-                                .expected = awaited.expected,
-                                .actual = actual,
-                                .kind = judge::Mismatch::kNotificationMissing},
-                        state);
+  return awaited.attribution(Problem{.message = "no notification",
+                                     .expected = awaited.expected,
+                                     .actual = actual,
+                                     .kind = judge::Mismatch::kNotificationMissing},
+                             state);
 }
 
 // There must be one in the queue, of which it is taken.
@@ -244,22 +244,23 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   const Notified notified = std::move(awaited.queue().front());
   awaited.queue().pop_front();
   ++state.result.notifications;
-  state.note_habit("NTF-QOS-OPEN-1", fmt::format("QoS {} {} retain", notified.message.qos,
-                                                 notified.message.retain ? "with" : "without"));
+  state.note_observed("NTF-QOS-OPEN-1", fmt::format("QoS {} {} retain", notified.message.qos,
+                                                    notified.message.retain ? "with" : "without"));
   if (awaited.cause == judge::Cause::kOwnChange) {
-    state.note_habit("NTF-ORDER-OPEN-1",
-                     notified.before_response ? "notification first" : "response first");
+    state.note_observed("NTF-ORDER-OPEN-1",
+                        notified.before_response ? "notification first" : "response first");
   }
   if (notified.message.property(codec::kTimestampProperty) != nullptr) {
     ++state.result.versioned_notifications;
   }
-  if (auto problem = awaited.charge(std::move(payload), state, notified.key)) return problem;
-  if (auto problem = awaited.charge(judge_flags(step, notified.message), state)) return problem;
+  if (auto problem = awaited.attribution(std::move(payload), state, notified.key)) return problem;
+  if (auto problem = awaited.attribution(judge_flags(step, notified.message), state))
+    return problem;
   auto property =
       check_properties(scenario::Expectation{.content_type = step.content_type}, notified.message);
-  if (auto problem = awaited.charge(std::move(property), state)) return problem;
-  return awaited.charge(check_timestamp(step.timestamp, nullptr, notified.message, state.saved),
-                        state);
+  if (auto problem = awaited.attribution(std::move(property), state)) return problem;
+  return awaited.attribution(
+      check_timestamp(step.timestamp, nullptr, notified.message, state.saved), state);
 }
 
 // What the observer received first must be the notification of the fence.
@@ -271,7 +272,7 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
     return Problem{.message = "the fence notification did not arrive",
                    .expected = "a notification for the fence key and nothing before it",
                    .actual = "nothing",
-                   .charge = {"NTF-SEND-1", "NTF-SEND-1", {"NTF-SEND-1"}},
+                   .attribution = {"NTF-SEND-1", "NTF-SEND-1", {"NTF-SEND-1"}},
                    .kind = judge::Mismatch::kNotificationMissing};
   }
   const Notified first = std::move(queue.front());
@@ -282,7 +283,7 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
       .message = "a notification that must not be sent",
       .expected = "no notification",
       .actual = shown(first),
-      .charge = {.requirement = rule == "KEY-BINARY-1" ? rule : step.cites, .direct = rule}};
+      .attribution = {.requirement = rule == "KEY-BINARY-1" ? rule : step.cites, .direct = rule}};
 }
 
 // Is there to be one, as far as it depends on an earlier open outcome?
@@ -314,9 +315,9 @@ using WriteFence = std::function<MaybeProblem(const std::string& key)>;
 
 // That nothing came before the notification of a key that is written now, but one that is awaited
 // and may come or not.
-MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& observer,
-                           const WriteFence& write, CaseState& state,
-                           const Awaited* optional = nullptr) {
+MaybeProblem prove_no_notification(const scenario::SilenceStep& step, RequestClient& observer,
+                                   const WriteFence& write, CaseState& state,
+                                   const Awaited* optional = nullptr) {
   const std::string fence = state.key_prefix + fmt::format("fence-{}", ++state.fences);
   if (auto problem = run_command(observer, {"KEYNOTIFY", fence}, state)) return problem;
   state.keys.add(fence);
@@ -326,15 +327,15 @@ MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& obs
     leave_out_late_expiries(observer, optional == nullptr ? nullptr : &optional->step, state);
     const bool fenced = std::any_of(queue.begin(), queue.end(),
                                     [&](const Notified& each) { return each.key == fence; });
-    return fenced || (optional == nullptr && !queue.empty()) || !observer.surprises().empty();
+    return fenced || (optional == nullptr && !queue.empty()) || !observer.unsolicited().empty();
   };
   const bool in_time = observer.pump_until(arrived, state.reply_timeout());
   if (!in_time && !observer.disconnected() &&
-      explain_silence(observer, arrived, std::nullopt, state) == Silence::kStore) {
+      explain_no_response(observer, arrived, std::nullopt, state) == NoResponse::kStore) {
     return nobody_answers("the fence notification did not arrive",
                           "a notification for the fence key and nothing before it", state);
   }
-  if (auto problem = state.clients.check_surprises()) return problem;
+  if (auto problem = state.clients.check_unsolicited()) return problem;
   leave_out_belated(observer, state);
   if (optional != nullptr) {
     if (auto problem = judge_optional(*optional, fence, state)) return problem;
@@ -344,23 +345,23 @@ MaybeProblem prove_silence(const scenario::SilenceStep& step, RequestClient& obs
 }
 
 // By a client that has nothing to do with the case.
-MaybeProblem write_as_witness(const std::string& key, CaseState& state) {
-  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.witnesses));
+MaybeProblem note_first_case(const std::string& key, CaseState& state) {
+  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.first_cases));
   auto connection = state.session.connect({.client_id = id});
   if (!connection) return lost(connection.error());
-  RequestClient witness(
+  RequestClient counter_example(
       "witness", std::move(*connection), id, state.clock,
       Recording{state.result.transcript, state.start, state.settings.transcripts});
-  if (auto done = witness.raw().subscribe(witness.response_topic()); !done) {
+  if (auto done = counter_example.raw().subscribe(counter_example.response_topic()); !done) {
     return lost(done.error());
   }
-  codec::Message message = witness.request({"SET", key, "fence"});
+  codec::Message message = counter_example.request({"SET", key, "fence"});
   // Req: HLC-REQUIRED-1
   message.user_properties.emplace_back(codec::kTimestampProperty,
                                        hlc::format({state.store_wall_ms(), 0, id}));
-  const auto sent = witness.send(std::move(message));
+  const auto sent = counter_example.send(std::move(message));
   if (!sent) return lost(sent.error());
-  if (witness.await(**sent, state.reply_timeout()) && (*sent)->reply &&
+  if (counter_example.await(**sent, state.reply_timeout()) && (*sent)->reply &&
       (*sent)->reply->is(codec::ReplyKind::kOk)) {
     return std::nullopt;
   }
@@ -383,7 +384,7 @@ MaybeProblem run_optional(const scenario::NotificationStep& step, CaseState& sta
   awaited.cause = state.changes.take(wanted, state.clock.now());
   const scenario::SilenceStep behind{
       .client = step.client, .writer = step.optional->writer, .cites = step.cites};
-  return prove_silence(
+  return prove_no_notification(
       behind, **observer,
       [&](const std::string& key) {
         return run_command(**writer, {"SET", key, "fence"}, state);
@@ -420,9 +421,9 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   observer.pump_until(arrived, within);
   Awaited awaited{
       .step = step, .observer = observer, .expected = describe_notification(step, state)};
-  const auto known = [&] { return arrived() || !observer.surprises().empty(); };
+  const auto known = [&] { return arrived() || !observer.unsolicited().empty(); };
   if (!in_order && !known() && !observer.disconnected() &&
-      explain_silence(observer, known, std::nullopt, state) == Silence::kStore) {
+      explain_no_response(observer, known, std::nullopt, state) == NoResponse::kStore) {
     return nobody_answers("no notification", awaited.expected, state);
   }
   ChangeLog::Notification wanted{.observer = observer.client_id(),
@@ -432,16 +433,17 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   awaited.cause = state.changes.take(wanted, state.clock.now());
   if (queue.empty()) {
     if (observer.disconnected()) return unexpected_disconnect(observer);
-    if (!observer.surprises().empty()) return state.clients.check_surprises();
+    if (!observer.unsolicited().empty()) return state.clients.check_unsolicited();
     if (awaited.cause == judge::Cause::kExpiry) state.changes.give_back(wanted, state.clock.now());
     return missing(awaited, in_order ? endpoint::Duration{0} : within, state);
   }
   if (late) {
-    auto problem = awaited.charge(Problem{.message = "no notification",
-                                          .expected = awaited.expected,
-                                          .actual = nothing_within({}).words("; it came later"),
-                                          .kind = judge::Mismatch::kNotificationLate},
-                                  state);
+    auto problem =
+        awaited.attribution(Problem{.message = "no notification",
+                                    .expected = awaited.expected,
+                                    .actual = nothing_within({}).words("; it came later"),
+                                    .kind = judge::Mismatch::kNotificationLate},
+                            state);
     if (problem) return problem;
   }
   if (may_overtake(state)) {
@@ -456,7 +458,7 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   if (!observer) return observer.error();
   auto writer = state.clients.get(step.writer);
   if (!writer) return writer.error();
-  auto problem = prove_silence(
+  auto problem = prove_no_notification(
       step, **observer,
       [&](const std::string& key) {
         return run_command(**writer, {"SET", key, "fence"}, state);
@@ -469,14 +471,13 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   if (!problem || !own || problem->kind != judge::Mismatch::kNotificationMissing) return problem;
   const std::string rule(judge::rule_of(
       {.kind = judge::Mismatch::kNotificationMissing, .cause = judge::Cause::kOwnChange}));
-  problem->charge.requirement = problem->charge.direct = rule;
+  problem->attribution.requirement = problem->attribution.direct = rule;
   problem = state.unless_excused(*std::move(problem));
   if (problem) return problem;
   // Req: NTF-SELF-1. A store may leave out notifications of a client's own changes: then the change
   // of another client has to prove the silence.
-  return prove_silence(
-      step, **observer, [&](const std::string& key) { return write_as_witness(key, state); },
-      state);
+  return prove_no_notification(
+      step, **observer, [&](const std::string& key) { return note_first_case(key, state); }, state);
 }
 
 }  // namespace fencepost::run

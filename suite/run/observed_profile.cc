@@ -30,7 +30,7 @@ codec::Profile observed_profile(endpoint::Endpoint& endpoint, const scenario::Li
   suite.repeat_inconclusive = false;
   const SuiteResult result = run_suite(endpoint, cases, library.catalogue, suite, stop,
                                        [](const CaseResult&, std::size_t, std::size_t) {});
-  const scenario::Basis basis = basis_of(result, suite.settings.profile, suite.settings.wording);
+  const scenario::Basis basis = basis_of(result, suite.settings.profile, suite.settings.edition);
   const bool documented = basis.dialect == codec::DialectId::kDocumented;
   return documented ? codec::Profile::kDocumented : codec::Profile::kAuto;
 }

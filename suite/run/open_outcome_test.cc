@@ -27,7 +27,7 @@ Behaviour idle_for(Verb verb, std::string payload) {
   };
 }
 
-TEST(CaseRunnerOpenPoint, TiesTheEffectToTheReply) {
+TEST(CaseRunnerUnspecified, TiesTheEffectToTheReply) {
   const scenario::Case test_case = case_of({.steps = R"(
 - set: {key: k, value: "v", mark: m}
   expect: {reply: {open: {refused: error, done: ok}}, cites: R-MUST-2}
@@ -46,7 +46,7 @@ TEST(CaseRunnerOpenPoint, TiesTheEffectToTheReply) {
 }
 
 // A store may answer a later request first. (Req: ENV-ORDER-OPEN-1)
-TEST(CaseRunnerOpenPoint, TakesAReplyThatALaterRequestHasOvertaken) {
+TEST(CaseRunnerUnspecified, TakesAReplyThatALaterRequestHasOvertaken) {
   const scenario::Case test_case = case_of({.steps = R"(
 - set: {key: k, value: v, qos: 0}
   expect: {reply: {open: {served: ok, ignored: none}}, cites: R-MUST-1}
@@ -72,7 +72,7 @@ TEST(CaseRunnerNoReply, FailsAReplyThatALaterRequestHasOvertaken) {
               StartsWith("failed 3 R-MUST-1: client a received a message that nobody asked for"));
 }
 
-TEST(CaseRunnerOpenPoint, AwaitsANotificationWhereTheRequestWasTaken) {
+TEST(CaseRunnerUnspecified, AwaitsANotificationWhereTheRequestWasTaken) {
   const scenario::Case test_case = case_of({.steps = R"(
 - keynotify: {key: k, mark: m}
   expect: {reply: {open: {refused: error, done: ok}}, cites: R-MUST-2}
@@ -115,7 +115,7 @@ Behaviour telling(bool tells, std::string version = {}) {
   };
 }
 
-TEST(CaseRunnerOpenPoint, SeesWhetherANotificationComesThatNeedNot) {
+TEST(CaseRunnerUnspecified, SeesWhetherANotificationComesThatNeedNot) {
   const scenario::Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
 - keynotify: {key: k, client: b}
   expect: ok
@@ -134,9 +134,9 @@ TEST(CaseRunnerOpenPoint, SeesWhetherANotificationComesThatNeedNot) {
   const auto seen = [&](const Behaviour& behaviour) {
     FakeEndpoint endpoint({.behaviour = behaviour});
     const CaseResult result = run_on(endpoint, test_case);
-    return std::pair(result.verdict, result.open_points);
+    return std::pair(result.verdict, result.unspecified_points);
   };
-  using Points = decltype(CaseResult::open_points);
+  using Points = decltype(CaseResult::unspecified_points);
   EXPECT_EQ(seen(telling(true)),
             std::pair(Verdict::kPassed, Points{{"R-MUST-2", "told"}, {"R-MUST-2", "silent"}}));
   EXPECT_EQ(seen(telling(false)),
@@ -145,7 +145,7 @@ TEST(CaseRunnerOpenPoint, SeesWhetherANotificationComesThatNeedNot) {
               StartsWith("failed 3 NTF-VERSION-3"));
 }
 
-TEST(CaseRunnerOpenPoint, ComparesTheVersionWithThatOfTheValueSeen) {
+TEST(CaseRunnerUnspecified, ComparesTheVersionWithThatOfTheValueSeen) {
   const scenario::Case test_case = case_of({.steps = R"(
 - set: {key: k, value: "one"}
   expect: {reply: ok, ts: {save: v1}}

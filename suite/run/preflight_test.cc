@@ -109,7 +109,7 @@ TEST(Preflight, SaysThatTheConnectionEnded) {
   }
 }
 
-TEST(Preflight, LeavesOddRepliesToTheCases) {
+TEST(Preflight, LeavesUnusualRepliesToTheCases) {
   EXPECT_EQ(outcome_text(always("?")), "fine");
   EXPECT_EQ(outcome_text(echo()), "fine");
   EXPECT_EQ(outcome_text(answering(Verb::kSet, "-ERR syntax error\r\n")), "fine");
@@ -122,9 +122,9 @@ TEST(Preflight, LeavesOddRepliesToTheCases) {
 TEST(Preflight, TakesOnlyResponsesToItsOwnRequests) {
   const Behaviour noisy =
       changed(reference_store(), [](const Published& request, Effects& effects) {
-        Effect stray = reply(request, "-ERR not authorized\r\n");
-        std::get<endpoint::MessageReceived>(stray.what).message.correlation_data = "stray";
-        effects.insert(effects.begin(), stray);
+        Effect unmatched = reply(request, "-ERR not authorized\r\n");
+        std::get<endpoint::MessageReceived>(unmatched.what).message.correlation_data = "stray";
+        effects.insert(effects.begin(), unmatched);
       });
   EXPECT_EQ(outcome_text(noisy), "fine");
   EXPECT_THAT(outcome_text(on_reply(reference_store(),

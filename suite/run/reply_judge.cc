@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include "suite/judge/blame.h"
+#include "suite/judge/attribution.h"
 #include "suite/judge/clock_doubt.h"
 #include "suite/run/message_checks.h"
 
@@ -59,7 +59,7 @@ Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchan
   }
   context.profile = codec::Profile::kAuto;
   const auto match = judge::match_reply(expect.outcomes, *exchange.reply, context);
-  if (match && match->form) blame_dialect(*match->form, "reply", state, problem);
+  if (match && match->form) attribute_dialect(*match->form, "reply", state, problem);
   return problem;
 }
 
@@ -89,7 +89,7 @@ MaybeProblem judge_payload(const scenario::RequestStep& step, const judge::Excha
   }
   judge::note_version(exchange, state.store_clock);
   if (match->form) state.result.forms.push_back(*match->form);
-  state.note_open_point(step, *match->outcome);
+  state.note_unspecified(step, *match->outcome);
   return std::nullopt;
 }
 
@@ -111,15 +111,15 @@ std::string spelling_of(std::string_view version) {
   return padded(wall) || padded(counter) ? "other padding" : "unpadded";
 }
 
-void note_habits(const codec::Message& response, CaseState& state) {
-  state.note_habit("ENV-RESPONSE-OPEN-1", fmt::format("QoS {} {} retain", response.qos,
-                                                      response.retain ? "with" : "without"));
+void note_observed_forms(const codec::Message& response, CaseState& state) {
+  state.note_observed("ENV-RESPONSE-OPEN-1", fmt::format("QoS {} {} retain", response.qos,
+                                                         response.retain ? "with" : "without"));
   const std::string* version = response.property(codec::kTimestampProperty);
-  if (version != nullptr) state.note_habit("VER-OPEN-3", spelling_of(*version));
+  if (version != nullptr) state.note_observed("VER-OPEN-3", spelling_of(*version));
   if (response.payload.starts_with("-ERR")) {
-    state.note_habit("NTF-ERROR-OPEN-1", response.payload.starts_with("-ERR:")
-                                             ? "-ERR and a colon"
-                                             : "-ERR without a colon");
+    state.note_observed("NTF-ERROR-OPEN-1", response.payload.starts_with("-ERR:")
+                                                ? "-ERR and a colon"
+                                                : "-ERR without a colon");
   }
 }
 
@@ -138,17 +138,17 @@ std::optional<scenario::TimestampCheck> timestamp_check(const scenario::RequestS
 MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchange& exchange,
                          const judge::Exchanges& of_client, CaseState& state) {
   const judge::ReceivedReply& reply = *exchange.reply;
-  note_habits(reply.message, state);
+  note_observed_forms(reply.message, state);
   if (!step.mark.empty()) state.marks[step.mark].replied = reply.time;
   MaybeProblem late = check_window(step.expect, reply.time, state);
   if (late && !shows_key(reply)) return late;
-  const auto charged = [&](MaybeProblem problem) -> MaybeProblem {
+  const auto attributed = [&](MaybeProblem problem) -> MaybeProblem {
     if (!problem) return std::nullopt;
     if (late) return late;
     problem->subject = subject_of(exchange);
     const std::string promised = state.rule_of_outcome(step.expect.by);
     const auto& command = exchange.command;
-    problem->charge = judge::blame(judge::ResponseDifference{
+    problem->attribution = judge::attribute(judge::ResponseDifference{
         .kind = problem->kind,
         .failed = problem->verdict == Verdict::kFailed,
         .step = step,
@@ -161,16 +161,16 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
         .set_again = command && state.changes.is_set_again(command->key, state.clock.now())});
     return state.unless_excused(std::move(*problem));
   };
-  if (auto problem = charged(judge_payload(step, exchange, state))) return problem;
+  if (auto problem = attributed(judge_payload(step, exchange, state))) return problem;
   // Of an open point's outcomes, a refusal carries no version.
   const bool refusal =
       (step.expect.open || !step.expect.by.empty()) && reply.payload().starts_with('-');
   if (!refusal) {
-    auto problem = charged(
+    auto problem = attributed(
         check_timestamp(timestamp_check(step, reply), &exchange, reply.message, state.saved));
     if (problem) return problem;
   }
-  return charged(check_properties(step.expect, reply.message));
+  return attributed(check_properties(step.expect, reply.message));
 }
 
 text::Phrase expected_text(const scenario::RequestStep& step, const judge::Exchange& exchange,
@@ -178,8 +178,8 @@ text::Phrase expected_text(const scenario::RequestStep& step, const judge::Excha
   return describe(step.expect.outcomes, context_of(exchange, state));
 }
 
-void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
-                   Problem& problem) {
+void attribute_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
+                       Problem& problem) {
   state.result.forms.push_back(form);
   problem.other_form = form.first;
   problem.message =

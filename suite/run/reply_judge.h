@@ -24,7 +24,7 @@ namespace fencepost::run {
 
 // A reply or notification of the right meaning has the form of a dialect that this run does not
 // judge by: makes the problem say so, and cite the requirement that prescribes the form.
-void blame_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
-                   Problem& problem);
+void attribute_dialect(const judge::SeenForm& form, const char* what, CaseState& state,
+                       Problem& problem);
 
 }  // namespace fencepost::run

@@ -10,7 +10,7 @@
 #include "base/check.h"
 #include "codec/topics.h"
 #include "endpoint/packet_size.h"
-#include "endpoint/wire/odd_publish.h"
+#include "endpoint/wire/raw_publish.h"
 #include "hlc/hlc.h"
 #include "suite/scenario/packet_fill.h"
 #include "suite/scenario/timestamp_expression.h"
@@ -141,11 +141,11 @@ wire::Property property_of(const std::string& member, const Message& message) {
 
 }  // namespace
 
-std::optional<endpoint::OddPacket> odd_packet(const scenario::RequestStep& step,
+std::optional<endpoint::RawPacket> raw_packet(const scenario::RequestStep& step,
                                               const Message& message) {
   if (!step.packet) return std::nullopt;
   const scenario::PacketSpec& packet = *step.packet;
-  endpoint::OddPacket out{.duplicate = packet.duplicate,
+  endpoint::RawPacket out{.duplicate = packet.duplicate,
                           .qos_3 = packet.qos_3,
                           .packet_id = packet.id,
                           .wrong_length = packet.wrong_length};

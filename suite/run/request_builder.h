@@ -23,7 +23,7 @@ inline constexpr std::string_view kTooLargeToSend = "this case sends a packet of
                                                             RequestClient& from, CaseState& state);
 
 // What the step says of the packet of this message, which build_request() has made.
-[[nodiscard]] std::optional<endpoint::OddPacket> odd_packet(const scenario::RequestStep& step,
+[[nodiscard]] std::optional<endpoint::RawPacket> raw_packet(const scenario::RequestStep& step,
                                                             const codec::Message& message);
 
 }  // namespace fencepost::run

@@ -10,16 +10,16 @@
 #include "codec/command.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 
 namespace fencepost::run {
 namespace {
 
-constexpr std::size_t kMostOfTopic = 300;  // that people see
-constexpr std::size_t kMostOfPayload = 120;
+constexpr std::size_t kMaxOfTopic = 300;  // that people see
+constexpr std::size_t kMaxOfPayload = 120;
 
 // Bytes of notifications, and of what nobody asked for, to one client.
-constexpr std::size_t kMostReceived = std::size_t{16} << 20U;
+constexpr std::size_t kMaxReceived = std::size_t{16} << 20U;
 
 // Could a store take this for a KEYNOTIFY, however it spells verbs?
 bool may_register(std::string payload) {
@@ -33,8 +33,8 @@ bool may_register(std::string payload) {
 // ones most of the memory is that.
 std::size_t size_of(const codec::Message& message) {
   constexpr std::size_t kBesides = 768;
-  std::size_t out = sizeof(Surprise) + kBesides + message.payload.size() + message.topic.size() +
-                    message.correlation_data.value_or("").size();
+  std::size_t out = sizeof(UnsolicitedMessage) + kBesides + message.payload.size() +
+                    message.topic.size() + message.correlation_data.value_or("").size();
   for (const auto& [name, value] : message.user_properties) {
     out += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
   }
@@ -103,14 +103,14 @@ codec::Message RequestClient::request(const std::vector<std::string_view>& argum
 }
 
 Result<judge::Exchange*, endpoint::Error> RequestClient::send(
-    codec::Message request, const std::optional<endpoint::OddPacket>& odd) {
+    codec::Message request, const std::optional<endpoint::RawPacket>& odd) {
   const Duration now = clock_.now();
   record(now, Direction::kSent, request);
   // The wall clock is read before the message leaves: the store handles it later than that.
   judge::Exchange& exchange =
       exchanges_.emplace_back(std::move(request), now, static_cast<std::int64_t>(clock_.wall_ms()));
   const auto sent =
-      odd ? client_->publish_oddly(exchange.request, *odd) : client_->publish(exchange.request);
+      odd ? client_->publish_raw(exchange.request, *odd) : client_->publish(exchange.request);
   if (!sent) {
     exchanges_.pop_back();
     note("not sent: " + sent.error().text);
@@ -124,16 +124,18 @@ bool RequestClient::await(const judge::Exchange& exchange, Duration timeout) {
 }
 
 bool RequestClient::await_loosely(judge::Exchange& exchange, Duration timeout) {
-  const auto is_meant = [&](const Surprise& surprise) {
-    const std::optional<codec::Message>& message = surprise.message;
+  const auto is_meant = [&](const UnsolicitedMessage& unsolicited) {
+    const std::optional<codec::Message>& message = unsolicited.message;
     return message && (message->topic == exchange.request.response_topic ||
                        message->correlation_data == exchange.request.correlation_data);
   };
-  const auto find = [&] { return std::find_if(surprises_.begin(), surprises_.end(), is_meant); };
-  pump_until([&] { return exchange.is_over() || find() != surprises_.end(); }, timeout);
-  if (const auto found = find(); !exchange.is_over() && found != surprises_.end()) {
+  const auto find = [&] {
+    return std::find_if(unsolicited_.begin(), unsolicited_.end(), is_meant);
+  };
+  pump_until([&] { return exchange.is_over() || find() != unsolicited_.end(); }, timeout);
+  if (const auto found = find(); !exchange.is_over() && found != unsolicited_.end()) {
     exchange.reply.emplace(*found->message, found->time, wall_at(found->time));
-    surprises_.erase(found);
+    unsolicited_.erase(found);
   }
   return exchange.is_over();
 }
@@ -211,11 +213,11 @@ void RequestClient::take_refusal(const endpoint::PublishRefused& refused, Durati
   }
   // Req: ENV-PUBACK-1. Clients take the request for failed, and it was carried out.
   if (answered) {
-    surprises_.push_back({.text = fmt::format("a PUBACK with reason code 0x{:02x} for a request "
-                                              "that was answered",
-                                              refused.reason_code),
-                          .rule = "ENV-PUBACK-1",
-                          .time = time});
+    unsolicited_.push_back({.text = fmt::format("a PUBACK with reason code 0x{:02x} for a request "
+                                                "that was answered",
+                                                refused.reason_code),
+                            .rule = "ENV-PUBACK-1",
+                            .time = time});
   }
 }
 
@@ -243,7 +245,7 @@ void RequestClient::take_message(codec::Message message, Duration time) {
     return;
   }
   text::Phrase text = text::Phrase("a message on the topic ")
-                          .bytes(message.topic, kMostOfTopic)
+                          .bytes(message.topic, kMaxOfTopic)
                           .words(" with correlation data ");
   if (message.correlation_data) {
     text.correlation_data(*message.correlation_data, 40);
@@ -254,14 +256,14 @@ void RequestClient::take_message(codec::Message message, Duration time) {
   if (codec::decode_command(message.payload)) {
     text.words(summarize(message));
   } else {
-    text.bytes(message.payload, kMostOfPayload);
+    text.bytes(message.payload, kMaxOfPayload);
   }
   text.means("a message that answers no open request");
   std::string rule(judge::rule_of_unasked(message, exchanges_));
-  surprises_.push_back({.text = std::move(text),
-                        .rule = std::move(rule),
-                        .message = std::move(message),
-                        .time = time});
+  unsolicited_.push_back({.text = std::move(text),
+                          .rule = std::move(rule),
+                          .message = std::move(message),
+                          .time = time});
 }
 
 // A fresh connection would never have seen it.
@@ -271,7 +273,7 @@ bool RequestClient::is_of_earlier(const codec::Message& message) const {
 }
 
 bool RequestClient::is_clean() const {
-  if (!client_ || disconnected_ || !surprises_.empty() || !notifications_.empty()) return false;
+  if (!client_ || disconnected_ || !unsolicited_.empty() || !notifications_.empty()) return false;
   std::set<std::string_view> used;
   return std::all_of(exchanges_.begin(), exchanges_.end(), [&](const judge::Exchange& exchange) {
     const codec::Message& request = exchange.request;
@@ -295,16 +297,16 @@ SpareClient RequestClient::release() {
 // ends its connection: the memory of this machine is not the endpoint's to fill.
 bool RequestClient::floods(const codec::Message& message) {
   unasked_bytes_ += size_of(message);
-  const bool many = unasked_bytes_ > kMostReceived || held_.is_too_much();
+  const bool many = unasked_bytes_ > kMaxReceived || held_.is_too_much();
   if (!many || received_->empty()) return false;
   note("floods: this client leaves");
   client_->drop();
   disconnected_ = endpoint::Disconnected{
-      .text = unasked_bytes_ > kMostReceived
+      .text = unasked_bytes_ > kMaxReceived
                   ? fmt::format("the endpoint floods: more than {} MiB of messages to one client",
-                                kMostReceived >> 20U)
+                                kMaxReceived >> 20U)
                   : fmt::format("the endpoint floods: more than {} MiB of messages in all",
-                                endpoint::kMostHeldOfAll >> 20U)};
+                                endpoint::kMaxHeldOfAll >> 20U)};
   return true;
 }
 
@@ -317,13 +319,14 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
     return;
   }
   const auto key = target ? std::optional<std::string_view>(target->key) : std::nullopt;
-  surprises_.push_back({.text = text::Phrase("a notification on the topic ")
-                                    .bytes(message.topic, kMostOfTopic)
-                                    .words(", which is not this client's or not upper-case Base16")
-                                    .means("a notification on another topic"),
-                        .rule = std::string(judge::rule_of_other_topic(key, exchanges_)),
-                        .message = message,
-                        .time = time});
+  unsolicited_.push_back(
+      {.text = text::Phrase("a notification on the topic ")
+                   .bytes(message.topic, kMaxOfTopic)
+                   .words(", which is not this client's or not upper-case Base16")
+                   .means("a notification on another topic"),
+       .rule = std::string(judge::rule_of_other_topic(key, exchanges_)),
+       .message = message,
+       .time = time});
 }
 
 // A message with the DUP flag that has been received before. (MQTT 5, 3.3.1.1)

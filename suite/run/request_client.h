@@ -24,7 +24,7 @@
 #include "codec/message.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/held_bytes.h"
-#include "suite/judge/blame.h"
+#include "suite/judge/attribution.h"
 #include "suite/run/client_pool.h"
 #include "suite/run/transcript.h"
 
@@ -43,7 +43,7 @@ struct Notified {
 
 // A message that is neither the reply to an open request nor a notification of this client, or a
 // PUBACK that contradicts a reply.
-struct Surprise {
+struct UnsolicitedMessage {
   text::Phrase text;
   std::string rule{};  // that it breaks; empty where the case alone can tell
   std::optional<codec::Message> message{};
@@ -89,7 +89,7 @@ class RequestClient {
   // Sends, in such a packet if there is one. The exchange lives as long as this object; on failure
   // there is none.
   [[nodiscard]] Result<judge::Exchange*, endpoint::Error> send(
-      codec::Message request, const std::optional<endpoint::OddPacket>& odd = std::nullopt);
+      codec::Message request, const std::optional<endpoint::RawPacket>& odd = std::nullopt);
 
   // Waits for the end of an exchange. False when there is none within `timeout`, or the connection
   // has ended.
@@ -113,7 +113,7 @@ class RequestClient {
   [[nodiscard]] const std::optional<endpoint::Disconnected>& disconnected() const {
     return disconnected_;
   }
-  [[nodiscard]] std::deque<Surprise>& surprises() { return surprises_; }
+  [[nodiscard]] std::deque<UnsolicitedMessage>& unsolicited() { return unsolicited_; }
   [[nodiscard]] const judge::Exchanges& exchanges() const { return exchanges_; }
   // Drops the exchanges at the front that were answered, and their replies: of many thousands all
   // would be held. What points to them ends.
@@ -148,7 +148,7 @@ class RequestClient {
   std::size_t own_requests_ = 0;
   std::set<std::string> earlier_;  // correlation data of those who had the connection before
   std::deque<Notified> notifications_;
-  std::deque<Surprise> surprises_;
+  std::deque<UnsolicitedMessage> unsolicited_;
   std::optional<endpoint::Disconnected> disconnected_;
   bool end_expected_ = false;
   std::size_t unasked_bytes_ = 0;

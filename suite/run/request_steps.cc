@@ -8,11 +8,11 @@
 
 #include "codec/command.h"
 #include "codec/resp3.h"
-#include "suite/run/old_client_step.h"
+#include "suite/run/mqtt311_step.h"
+#include "suite/run/no_response.h"
 #include "suite/run/reply_judge.h"
 #include "suite/run/request_builder.h"
 #include "suite/run/run_slots.h"
-#include "suite/run/silence.h"
 #include "suite/run/time_limits.h"
 
 namespace fencepost::run {
@@ -33,7 +33,7 @@ Result<Sent, Problem> send(const scenario::RequestStep& step, CaseState& state) 
   for (const scenario::BytesSpec& key : step.written_keys) state.keys.add(state.bytes_of(key));
   state.keys.note_token(*message, state.store_wall_ms());
   state.largest_payload = std::max(state.largest_payload, message->payload.size());
-  const auto odd = odd_packet(step, *message);
+  const auto odd = raw_packet(step, *message);
   auto exchange = (*from)->send(std::move(*message), odd);
   if (!exchange) return fail(lost(exchange.error()));
   if (!step.mark.empty()) state.marks[step.mark] = {.sent = (*exchange)->sent};
@@ -50,7 +50,7 @@ bool expects(const scenario::RequestStep& step) {
 template <typename Kind>
 void record_open(const scenario::RequestStep& step, CaseState& state) {
   for (const scenario::Outcome& outcome : step.expect.outcomes) {
-    if (std::holds_alternative<Kind>(outcome.what)) state.note_open_point(step, outcome);
+    if (std::holds_alternative<Kind>(outcome.what)) state.note_unspecified(step, outcome);
   }
 }
 
@@ -103,7 +103,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   const auto known = [&] { return exchange.is_over() || probed(); };
   const bool in_time = from.pump_until(known, state.reply_timeout());
   if (!in_time && !from.disconnected() &&
-      explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
+      explain_no_response(from, known, exchange.verb, state) == NoResponse::kStore) {
     if (is_unacknowledged(from)) return unexpected_disconnect(from);
     return no_response("neither this request nor the next one was answered", sent, state);
   }
@@ -118,9 +118,9 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   if (from.disconnected()) {
     if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
     const auto code = from.disconnected()->reason_code;
-    state.note_habit(sent.step->packet ? "ENV-PACKET-OPEN-1" : "ENV-RESPONSE-TOPIC-OPEN-3",
-                     code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *code)
-                          : "connection closed without DISCONNECT");
+    state.note_observed(sent.step->packet ? "ENV-PACKET-OPEN-1" : "ENV-RESPONSE-TOPIC-OPEN-3",
+                        code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *code)
+                             : "connection closed without DISCONNECT");
     from.expect_end();
     record_open<scenario::Disconnection>(*sent.step, state);
     return std::nullopt;
@@ -154,12 +154,12 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   RequestClient& from = *sent.from;
   const judge::Exchange& exchange = *sent.exchange;
   await_patiently(from, exchange, state);
-  const auto known = [&] { return exchange.is_over() || !from.surprises().empty(); };
+  const auto known = [&] { return exchange.is_over() || !from.unsolicited().empty(); };
   if (!known()) {
     if (auto problem = state.clients.check_misdirected(exchange)) return problem;
   }
   if (!known() && !from.disconnected() &&
-      explain_silence(from, known, exchange.verb, state) == Silence::kStore) {
+      explain_no_response(from, known, exchange.verb, state) == NoResponse::kStore) {
     if (is_unacknowledged(from)) return unexpected_disconnect(from);
     return no_response("no response", sent, state);
   }
@@ -173,7 +173,7 @@ MaybeProblem await_reply(const Sent& sent, CaseState& state) {
   }
   if (from.disconnected()) return unexpected_disconnect(from);
   // A reply that nobody can find, e.g. with other correlation data, says more than its absence.
-  if (!from.surprises().empty()) return state.clients.check_surprises();
+  if (!from.unsolicited().empty()) return state.clients.check_unsolicited();
   return Problem{.message = "no response",
                  .expected = expected_text(*sent.step, exchange, state),
                  .actual = nothing_within(state.reply_timeout()),
@@ -199,7 +199,7 @@ MaybeProblem finish(const Sent& sent, CaseState& state) {
   if (sent.exchange->reply) return problem;
   const std::string promised = state.rule_of_outcome(sent.step->expect.by);
   // What has come in its place, or why there is nothing, may say more.
-  problem->charge.complete(judge::blame(judge::ResponseDifference{
+  problem->attribution.complete(judge::attribute(judge::ResponseDifference{
       .kind = problem->kind,
       .failed = problem->verdict == Verdict::kFailed && problem->doubt == Doubt::kNone,
       .step = *sent.step,

@@ -28,7 +28,7 @@ inline constexpr std::chrono::milliseconds kExpiryTolerance{300};
 
 struct RunSettings {
   codec::Profile profile = codec::Profile::kAuto;
-  scenario::Wording wording = scenario::Wording::kAuto;
+  scenario::Edition edition = scenario::Edition::kAuto;
   // Ids of the rules that do not bind every store that this one may turn out to be: a case goes on
   // when one is broken. Null: there are none. Must outlive the run.
   const std::set<std::string, std::less<>>* unsettled = nullptr;

@@ -26,7 +26,7 @@ const std::string kWriteAndRead = R"(
 - {set: {key: k, value: "v"}, expect: ok}
 - {get: k, expect: {reply: {value: "v"}}}
 )";
-const std::string kTold = R"(
+const std::string kNotified = R"(
 - {keynotify: {client: b, key: k}, expect: ok}
 - {set: {key: k, value: "v"}, expect: ok}
 - notification: {client: b, key: k, operation: set, value: "v"}
@@ -35,7 +35,7 @@ const std::string kTold = R"(
 )";
 
 scenario::Case notified_case() {
-  return case_of({.more = "clients: {a: {}, b: {}}", .steps = kTold});
+  return case_of({.more = "clients: {a: {}, b: {}}", .steps = kNotified});
 }
 
 // The right store, which says nothing from `begin` to `end` and then all that it has to say.
@@ -163,7 +163,7 @@ TEST(SlowStoreSuite, FindsNothingOfTheFirstAttemptInTheSecond) {
   EXPECT_TRUE(entry.first_attempt);
 }
 
-TEST(SlowStoreSuite, RepeatsNothingWhenItIsNotToldTo) {
+TEST(SlowStoreSuite, RepeatsNothingByDefault) {
   FakeEndpoint endpoint({.behaviour = delayed(Verb::kGet, 2s)});
   const SuiteResult result = run(endpoint, {case_of({.steps = R"(
 - {set: {key: k, value: "v", mark: t1}, expect: ok}
@@ -174,7 +174,7 @@ TEST(SlowStoreSuite, RepeatsNothingWhenItIsNotToldTo) {
   EXPECT_FALSE(result.cases.at(0).first_attempt);
 }
 
-TEST(SlowStoreSuite, ChargesNoRuleWithASetUpThatWasNotAcknowledged) {
+TEST(SlowStoreSuite, AttributesNoRuleToASetUpThatWasNotAcknowledged) {
   using endpoint::Error;
   using endpoint::ErrorKind;
   for (const ErrorKind kind : {ErrorKind::kTimeout, ErrorKind::kUnreachable}) {

@@ -42,7 +42,7 @@ struct StressResult {
   std::size_t keys_ok = 0;
   std::size_t keys_unknown = 0;  // that could not be decided
   std::vector<StressFinding> findings{};
-  std::string trouble{};  // why it did not begin, or ended early; empty when nothing was wrong
+  std::string error{};  // why it did not begin, or ended early; empty when nothing was wrong
   // Requests of which nothing is known, and why: then the phase proves nothing. Empty: there are
   // none.
   std::string undecided{};

@@ -11,7 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/threads.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 #include "suite/run/capability.h"
 #include "suite/run/client_pool.h"
 #include "suite/run/path_times.h"
@@ -67,7 +67,7 @@ class SuiteRun {
         slots_(options.running > 0 ? options.running : options.jobs),
         pool_(options.settings.run_id, options.jobs),
         settings_(options.settings),
-        bases_(scenario::bases_of(settings_.profile, settings_.wording)),
+        bases_(scenario::bases_of(settings_.profile, settings_.edition)),
         unsettled_(scenario::unsettled(catalogue, bases_)) {
     settings_.unsettled = &unsettled_;
     settings_.slots = &slots_;
@@ -94,7 +94,7 @@ class SuiteRun {
  private:
   // What the store is, is known when all cases have run.
   void settle_all() {
-    result_.basis = basis_of(result_, settings_.profile, settings_.wording);
+    result_.basis = basis_of(result_, settings_.profile, settings_.edition);
     for (CaseResult& entry : result_.cases) settle(entry, catalogue_, result_.basis);
   }
 
@@ -112,8 +112,8 @@ class SuiteRun {
   }
 
   void take_over_finished() {
-    std::map<const scenario::Case*, const Kept*> finished;
-    for (const Kept& kept : options_.finished) finished[kept.result.test_case] = &kept;
+    std::map<const scenario::Case*, const FinishedCase*> finished;
+    for (const FinishedCase& kept : options_.finished) finished[kept.result.test_case] = &kept;
     for (CaseResult& result : result_.cases) {
       const auto found = finished.find(result.test_case);
       if (found == finished.end() || settled_before_.contains(result.test_case)) continue;
@@ -424,14 +424,14 @@ class SuiteRun {
 };
 
 // Was this case chosen by check_consistency()?
-bool is_witness(const CaseResult& entry) {
+bool is_first_case(const CaseResult& entry) {
   return entry.failure.kind == judge::Mismatch::kMixedForms && !entry.unexpected_pass;
 }
 
 // Takes back what an earlier check_consistency() said of fewer results.
-void forget_witnesses(SuiteResult& result) {
+void forget_first_cases(SuiteResult& result) {
   for (CaseResult& entry : result.cases) {
-    if (entry.verdict != Verdict::kFailed || !is_witness(entry)) continue;
+    if (entry.verdict != Verdict::kFailed || !is_first_case(entry)) continue;
     entry.verdict = Verdict::kPassed;
     entry.failure = {.position = entry.test_case->position};
   }
@@ -439,10 +439,10 @@ void forget_witnesses(SuiteResult& result) {
 
 // The first case that is a witness of these mixed forms; null when a baseline has forgiven one, or
 // every case that saw the forms has failed for a reason of its own.
-CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
+CaseResult* find_first_case(SuiteResult& result, codec::Divergence divergence) {
   CaseResult* first = nullptr;
   for (CaseResult& entry : result.cases) {
-    if (entry.verdict == Verdict::kExpectedFailure && is_witness(entry) &&
+    if (entry.verdict == Verdict::kExpectedFailure && is_first_case(entry) &&
         entry.failure.subject == codec::name(divergence)) {
       return nullptr;
     }
@@ -457,32 +457,33 @@ CaseResult* find_witness(SuiteResult& result, codec::Divergence divergence) {
 // An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
 // profile. One witness is enough.
 void check_consistency(SuiteResult& result) {
-  forget_witnesses(result);
+  forget_first_cases(result);
   for (const auto& [divergence, forms] : result.forms) {
-    CaseResult* witness = forms.size() < 2 ? nullptr : find_witness(result, divergence);
-    if (witness == nullptr) continue;
+    CaseResult* counter_example = forms.size() < 2 ? nullptr : find_first_case(result, divergence);
+    if (counter_example == nullptr) continue;
     const std::string form(codec::name(divergence));
-    witness->verdict = Verdict::kFailed;
-    witness->failure = failure_of(
+    counter_example->verdict = Verdict::kFailed;
+    counter_example->failure = failure_of(
         {.message = "the endpoint mixes both forms of " + form,
          .expected =
              "the same form in every case: that of the documented or of the deployed dialect",
          .actual = "both forms in this run",
-         .charge = {.requirement = std::string(kConsistencyRequirement)},
+         .attribution = {.requirement = std::string(kConsistencyRequirement)},
          .subject = form,
          .kind = judge::Mismatch::kMixedForms},
         {});
-    witness->failure.position = witness->test_case->position;
+    counter_example->failure.position = counter_example->test_case->position;
   }
 }
 
 void collect(SuiteResult& result) {
   result.forms.clear();
-  result.open_points.clear();
+  result.unspecified_points.clear();
   result.round_trips.clear();
   for (const CaseResult& entry : result.cases) {
     for (const auto& [divergence, form] : entry.forms) result.forms[divergence].insert(form);
-    for (const auto& [id, outcome] : entry.open_points) result.open_points[id].insert(outcome);
+    for (const auto& [id, outcome] : entry.unspecified_points)
+      result.unspecified_points[id].insert(outcome);
     result.round_trips.insert(result.round_trips.end(), entry.round_trips.begin(),
                               entry.round_trips.end());
   }
@@ -557,7 +558,7 @@ void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool s
 }
 
 scenario::Basis basis_of(const SuiteResult& result, codec::Profile profile,
-                         scenario::Wording wording) {
+                         scenario::Edition edition) {
   bool documented = false;
   bool deployed = false;
   scenario::Observed observed;
@@ -570,7 +571,7 @@ scenario::Basis basis_of(const SuiteResult& result, codec::Profile profile,
         observed.notified_with_version || entry.versioned_notifications > 0;
   }
   observed.documented_only = documented && !deployed;
-  return scenario::basis_of(profile, wording, observed);
+  return scenario::basis_of(profile, edition, observed);
 }
 
 void settle(CaseResult& result, const scenario::Catalogue& catalogue,
@@ -621,7 +622,7 @@ std::string describe_forms(const SuiteResult& result) {
 
 ExitCode exit_code(const SuiteResult& result) {
   const bool met = result.stress && result.stress->fails();
-  if (result.summary.failed > 0 || met || !result.baseline_complaints.empty()) {
+  if (result.summary.failed > 0 || met || !result.baseline_errors.empty()) {
     return ExitCode::kFailed;
   }
   if (result.endpoint_lost) return ExitCode::kUnreachable;

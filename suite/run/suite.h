@@ -23,7 +23,7 @@
 namespace fencepost::run {
 
 // A result on the way to its verdict.
-struct Kept {
+struct FinishedCase {
   CaseResult result;
   bool undecided = false;  // it was to be run once more
 };
@@ -45,7 +45,7 @@ struct SuiteOptions {
   std::optional<endpoint::Capabilities> offered{};
   // Results of an earlier part of this run, as `keep` got them: these cases are not run again, but
   // for those that were undecided, which are run the second time.
-  std::vector<Kept> finished{};
+  std::vector<FinishedCase> finished{};
   // Gets each result as it was found: before the run as a whole says what it comes to. Called as
   // Progress is. Null: nobody keeps them.
   std::function<void(const CaseResult&, bool undecided)> keep{};
@@ -75,8 +75,9 @@ struct SuiteResult {
   std::vector<CaseResult> cases;  // in the order of the files
   Summary summary;
   std::map<codec::Divergence, std::set<codec::DialectId>> forms;  // seen
-  std::map<std::string, std::set<std::string>> open_points;       // requirement id -> outcomes seen
-  std::vector<endpoint::Duration> round_trips;                    // sorted
+  std::map<std::string, std::set<std::string>>
+      unspecified_points;                       // requirement id -> outcomes seen
+  std::vector<endpoint::Duration> round_trips;  // sorted
   std::chrono::microseconds duration{0};
   std::chrono::milliseconds longest_wait{0};  // of one case
   bool endpoint_lost = false;
@@ -84,7 +85,7 @@ struct SuiteResult {
   bool interrupted = false;
   std::optional<StressResult> stress{};  // where many clients asked at once, too
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
-  std::vector<std::string> baseline_complaints;
+  std::vector<std::string> baseline_errors;
   // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
   std::vector<std::string> baseline_notes;
 };
@@ -112,7 +113,7 @@ void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool s
 
 // What the store turned out to be, of what the profile and the wording leave open.
 [[nodiscard]] scenario::Basis basis_of(const SuiteResult& result, codec::Profile profile,
-                                       scenario::Wording wording);
+                                       scenario::Edition edition);
 
 // Judges the case by this basis: of its deviations the first that breaks a rule which binds is its
 // failure; a rule that does not bind is waived. Done by run_suite, once.

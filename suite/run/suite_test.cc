@@ -318,7 +318,7 @@ class Gate {
   bool met_ = true;
 };
 
-TEST(SuiteConcurrency, RunsAsManyCasesAtOnceAsItIsTold) {
+TEST(SuiteConcurrency, RunsAsManyCasesInParallelAsRequested) {
   std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c"}) cases.push_back(case_of({.id = id, .steps = kGet}));
   Gate gate(3);
@@ -360,7 +360,7 @@ TEST(SuiteConcurrency, RunsAPartOfManyCasesOneAtATime) {
   EXPECT_GT(most_at_once(100, true), 1);
 }
 
-TEST(SuiteConcurrency, HasNoMoreCasesAtWorkThanItIsTold) {
+TEST(SuiteConcurrency, RunsNoMoreCasesThanAllowed) {
   std::vector<scenario::Case> cases;
   for (const std::string id : {"a", "b", "c", "d"}) {
     cases.push_back(case_of({.id = id, .steps = "- wait: 1ms\n- get: k\n  expect: missing\n"}));
@@ -645,15 +645,15 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
   EXPECT_EQ(result.summary.passed, 3U);
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_EQ(observed_dialect(result), "mixed");
-  const CaseResult& witness = result.cases[0];
-  EXPECT_EQ(witness.failure.requirement, "RESP-INVALID-1");
-  EXPECT_EQ(witness.failure.message, "the endpoint mixes both forms of set-not-applied");
-  EXPECT_EQ(witness.failure.step, 0U);
-  EXPECT_EQ(witness.failure.position.line, witness.test_case->position.line);
+  const CaseResult& counter_example = result.cases[0];
+  EXPECT_EQ(counter_example.failure.requirement, "RESP-INVALID-1");
+  EXPECT_EQ(counter_example.failure.message, "the endpoint mixes both forms of set-not-applied");
+  EXPECT_EQ(counter_example.failure.step, 0U);
+  EXPECT_EQ(counter_example.failure.position.line, counter_example.test_case->position.line);
 }
 
 // Callers that change verdicts summarize again.
-TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
+TEST(SuiteDialect, FailsOneCaseHoweverOftenItIsSummarized) {
   const std::vector<scenario::Case> cases = refusals(3);
   int sets = 0;
   SuiteResult result = run(
@@ -670,7 +670,7 @@ TEST(SuiteDialect, BlamesOneCaseHoweverOftenItIsSummarized) {
   EXPECT_EQ(exit_code(result), ExitCode::kConformant);
 }
 
-TEST(SuiteDialect, TakesTheBlameBackWhenTheFormsAreNotMixed) {
+TEST(SuiteDialect, WithdrawsTheFailureWhenTheFormsAreNotMixed) {
   const std::vector<scenario::Case> cases = refusals(2);
   SuiteResult result = run(always(":-1\r\n"), cases);
   const CaseResult right = result.cases[0];
@@ -800,7 +800,7 @@ TEST(SuiteBinding, FollowsWhatTheStoreTurnsOutToBe) {
 
 // In the deployed dialect the difference that came first is the failure, as if the case had ended
 // there.
-TEST(SuiteBinding, BlamesTheFirstDifferenceThatBinds) {
+TEST(SuiteBinding, FailsTheFirstDifferenceThatApplies) {
   const std::vector<scenario::Case> cases =
       miss_and_refusal("- get: k\n  expect: {reply: {value: \"v\"}}\n");
   const SuiteResult result = run_by(codec::Profile::kAuto, ":-1\r\n", cases);
@@ -809,7 +809,7 @@ TEST(SuiteBinding, BlamesTheFirstDifferenceThatBinds) {
   EXPECT_EQ(result.cases[1].failure.position.line, kFirstStepLine);
 }
 
-TEST(SuiteReport, CollectsOpenPointsOfAllCases) {
+TEST(SuiteReport, CollectsUnspecifiedPointsOfAllCases) {
   std::vector<scenario::Case> cases;
   for (const std::string id : {"one", "two"}) {
     cases.push_back(case_of({.id = id, .requirements = "R-MAY-1", .steps = R"(
@@ -826,7 +826,7 @@ TEST(SuiteReport, CollectsOpenPointsOfAllCases) {
         return Effects{reply(request, ++gets == 1 ? "$-1\r\n" : "$1\r\nv\r\n")};
       },
       cases);
-  EXPECT_THAT(result.open_points,
+  EXPECT_THAT(result.unspecified_points,
               ElementsAre(Pair("R-MAY-1", ElementsAre("everything", "nothing"))));
 }
 

@@ -9,7 +9,7 @@ namespace fencepost::run {
 
 // A reply to a small request. The documents give no limit; the public client SDKs give up after
 // 10 s. When it is over, a case does not fail: it asks what has become of the reply
-// (suite/run/silence.h).
+// (suite/run/no_response.h).
 inline constexpr std::chrono::milliseconds kReplyTimeout{3'000};
 // The same on a slow path, whose round trips have been measured.
 inline constexpr std::chrono::milliseconds kMaxReplyLimit{30'000};

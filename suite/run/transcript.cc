@@ -78,8 +78,8 @@ TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, D
 }
 
 TranscriptBudget::Keep TranscriptBudget::take(const TranscriptEntry& entry) {
-  constexpr std::size_t kMostInFull = std::size_t{64} << 20U;
-  constexpr std::size_t kMost = std::size_t{80} << 20U;
+  constexpr std::size_t kMaxInFull = std::size_t{64} << 20U;
+  constexpr std::size_t kMax = std::size_t{80} << 20U;
   const codec::Message& message = entry.message;
   const std::size_t summary = sizeof(entry) + entry.summary.size() + entry.client.size();
   std::size_t all = summary + message.topic.size() + message.payload.size() +
@@ -89,11 +89,11 @@ TranscriptBudget::Keep TranscriptBudget::take(const TranscriptEntry& entry) {
   for (const auto& [name, value] : message.user_properties) {
     all += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
   }
-  if (used_ + all <= kMostInFull) {
+  if (used_ + all <= kMaxInFull) {
     used_ += all;
     return Keep::kAll;
   }
-  if (used_ + summary > kMost) return Keep::kNothing;
+  if (used_ + summary > kMax) return Keep::kNothing;
   used_ += summary;
   return Keep::kSummary;
 }

@@ -68,7 +68,7 @@ class Family {
       : reader_(reader), tree_(reader.tree()), node_(node), table_(table) {}
 
   std::vector<FamilyMember> expand() {
-    const std::size_t before = reader_.complaints();
+    const std::size_t before = reader_.diagnostics();
     check_places();
     std::vector<FamilyMember> out;
     const std::vector<Combination> combinations = combinations_of(reader_, table_);
@@ -76,8 +76,8 @@ class Family {
       number_ = table_.first_number + out.size();
       out.push_back(make_member(combination));
     }
-    if (reader_.complaints() == before) check_all_used();
-    if (reader_.complaints() > before) return {};
+    if (reader_.diagnostics() == before) check_all_used();
+    if (reader_.diagnostics() > before) return {};
     return out;
   }
 
@@ -88,7 +88,7 @@ class Family {
       const std::string& key = entry.key.scalar();
       if (key == "axes" || key == "parts" || contains(kReplaced, key)) continue;
       for_each_placeholder(entry.value, [&](YamlNode found) {
-        reader_.complain(found, key +
+        reader_.diagnose(found, key +
                                     " is the same for all members and has no placeholders; quote " +
                                     found.scalar() + " if it is text");
       });
@@ -155,7 +155,7 @@ class Family {
       if (!list.is_defined()) return;
       const YamlNode replaced = replace(list);
       if (!replaced.is_list()) {
-        reader_.complain(list, key + " must be a list of texts");
+        reader_.diagnose(list, key + " must be a list of texts");
         return;
       }
       for (const YamlNode item : replaced.items()) items.push_back(item);
@@ -206,7 +206,7 @@ class Family {
     bool changed = false;
     for (const auto& [key, value] : node.entries()) {
       if (is_placeholder(key)) {
-        complain_once(key, "a placeholder stands for a value, not for a key; quote " +
+        diagnose_once(key, "a placeholder stands for a value, not for a key; quote " +
                                key.scalar() + " if it is text");
       }
       nodes.push_back(key);
@@ -220,17 +220,17 @@ class Family {
     const std::string name = node.scalar().substr(1);
     const YamlNode value = find(name);
     if (!value.is_defined()) {
-      complain_of_missing(node, name);
+      diagnose_missing(node, name);
       return node;
     }
     used_.insert(name);
     if (std::find(open_.begin(), open_.end(), name) != open_.end()) {
-      complain_once(node,
+      diagnose_once(node,
                     "the placeholder " + node.scalar() + " stands for itself; break the circle");
       return node;
     }
     if (++replacements_ > kMaxReplacements) {
-      complain_once(node_, "this case has more than " + std::to_string(kMaxReplacements) +
+      diagnose_once(node_, "this case has more than " + std::to_string(kMaxReplacements) +
                                " placeholders when their values are written out; make it smaller");
       return node;
     }
@@ -250,11 +250,11 @@ class Family {
     return part == table_.parts.end() ? YamlNode() : part->second.value;
   }
 
-  void complain_of_missing(YamlNode node, const std::string& name) {
+  void diagnose_missing(YamlNode node, const std::string& name) {
     const Axis* axis = table_.axis_of(name);
     if (axis != nullptr) {
       const auto index = static_cast<std::size_t>(axis - table_.axes.data());
-      complain_once(node, "there is no " + node.scalar() + " where " + words_ + "; give " +
+      diagnose_once(node, "there is no " + node.scalar() + " where " + words_ + "; give " +
                               "the value " + (*combination_)[index]->name + " of the axis " +
                               axis->name + " a " + name +
                               ", or leave the combination out with except");
@@ -264,22 +264,22 @@ class Family {
     std::vector<std::string_view> known_names;
     for (const auto& [key, placeholder] : known) known_names.push_back(key);
     const std::string guess = nearest(name, known_names);
-    complain_once(node, "no axis gives the placeholder " + node.scalar() +
+    diagnose_once(node, "no axis gives the placeholder " + node.scalar() +
                             (guess.empty() ? "; add it to the values of an axis, or quote it if it "
                                              "is text"
                                            : "; did you mean $" + guess + "?"));
   }
 
   // Members have most of their nodes in common.
-  void complain_once(YamlNode node, const std::string& text) {
+  void diagnose_once(YamlNode node, const std::string& text) {
     const Position at = reader_.position(node);
-    if (complained_.insert({at.line, at.column}).second) reader_.complain(node, text);
+    if (diagnosed_.insert({at.line, at.column}).second) reader_.diagnose(node, text);
   }
 
   void check_all_used() {
     for (const auto& [name, placeholder] : table_.placeholders()) {
       if (used_.contains(name)) continue;
-      reader_.complain(placeholder.name, "no step uses $" + name + "; remove it");
+      reader_.diagnose(placeholder.name, "no step uses $" + name + "; remove it");
     }
   }
 
@@ -293,19 +293,19 @@ class Family {
   std::size_t replacements_ = 0;
   std::vector<std::string> open_;  // placeholders whose values are being written out
   std::set<std::string> used_;
-  std::set<std::pair<int, int>> complained_;
+  std::set<std::pair<int, int>> diagnosed_;
 };
 
 // What only a family may have, in a case without axes.
 void check_plain_case(YamlReader& reader, YamlNode node) {
   for (const std::string_view key : kOwn) {
     if (const YamlNode own = node.member(key); own.is_defined()) {
-      reader.complain(own, std::string(key) + " goes with axes, and this case has none; remove it");
+      reader.diagnose(own, std::string(key) + " goes with axes, and this case has none; remove it");
     }
   }
   for_each_placeholder(node, [&](YamlNode found) {
     if (!is_name(found.scalar().substr(1))) return;  // such as $share/...
-    reader.complain(found, found.scalar() +
+    reader.diagnose(found, found.scalar() +
                                " is a placeholder, and this case has no axes to say "
                                "what it stands for; quote it if it is text");
   });

@@ -86,12 +86,12 @@ cases:
 
 TEST(Axes, MakeACaseOfEachCombination) {
   const Loaded loaded = load(std::string(kFamily));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
   EXPECT_THAT(ids(loaded), ElementsAre("before", "family.one.absent.get", "family.one.absent.nx",
                                        "family.one.present.get", "family.one.present.nx", "after"));
 }
 
-TEST(Axes, AreToldOfEachMember) {
+TEST(Axes, AreReportedForEachMember) {
   const Loaded loaded = load(std::string(kFamily));
   const Case& member = find(loaded, "family.one.present.nx");
   EXPECT_EQ(member.title, "By state (state: present, command: nx)");
@@ -172,7 +172,7 @@ steps:
   - {send: {command: [SET, $bytes, $list], qos: $number, properties: $pair}, expect: error}
   - set: {key: $text, value: {join: $list}, options: [PX, $list]}
     expect: {reply: {value: $bytes}})"));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
   ASSERT_EQ(loaded.cases.size(), 1U);
   EXPECT_THAT(show_all(loaded.cases[0].clients), ElementsAre("a", "b observes"));
   EXPECT_THAT(
@@ -203,7 +203,7 @@ TEST(Axes, MayBeLimitedToSomeCombinations) {
   for (const auto& row : kTable) {
     const Loaded loaded = load(family(std::string(kTables) + std::string(row.filters) +
                                       "\nsteps: [{get: $key, expect: {reply: $x}}]\n"));
-    EXPECT_THAT(loaded.complaints(), IsEmpty()) << row.filters;
+    EXPECT_THAT(loaded.diagnostics(), IsEmpty()) << row.filters;
     std::vector<std::string> expected;
     for (const std::string& values : row.left) expected.push_back("one." + values);
     EXPECT_EQ(ids(loaded), expected) << row.filters;
@@ -217,7 +217,7 @@ parts:
   value: {value: v}
   again: [{get: k, expect: $x}]
 steps: [$again, $again])"));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
   EXPECT_THAT(
       show_all(find(loaded, "one.two").steps),
       ElementsAre("get: a (\"GET\" <k>) => value \"v\"", "get: a (\"GET\" <k>) => value \"v\""));
@@ -228,7 +228,7 @@ TEST(Axes, NeedNoRequirementsBesideThoseThatStepsCite) {
 steps: [{get: $x, expect: {reply: missing, cites: GET-HIT-1}}])");
   text.erase(text.find("    requirements"), std::string("    requirements: [SET-NX-1]\n").size());
   const Loaded loaded = load(text);
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
   ASSERT_EQ(loaded.cases.size(), 1U);
   EXPECT_THAT(loaded.cases[0].requirements, ElementsAre("GET-HIT-1"));
 }
@@ -246,8 +246,8 @@ TEST(Axes, HaveAGreatestNumberOfCombinations) {
   const auto loaded = [](std::size_t count) {
     return load(family("axes: {a: " + values(count) + "}\nsteps: [{get: $K, expect: missing}]"));
   };
-  EXPECT_THAT(loaded(kMaxCombinations).complaints(), IsEmpty());
-  EXPECT_THAT(loaded(kMaxCombinations + 1).complaints(),
+  EXPECT_THAT(loaded(kMaxCombinations).diagnostics(), IsEmpty());
+  EXPECT_THAT(loaded(kMaxCombinations + 1).diagnostics(),
               ElementsAre(HasSubstr("f:6:11: these axes have more than 500 combinations")));
 }
 
@@ -261,7 +261,7 @@ TEST(Axes, DoNotGrowWithoutBound) {
     last = name;
   }
   const Loaded loaded = load(family("axes: {a: {one: {" + value + "}}}\nsteps: [$" + last + "]"));
-  EXPECT_THAT(loaded.complaints(),
+  EXPECT_THAT(loaded.diagnostics(),
               ElementsAre(HasSubstr("f:3:5: this case has more than 10000 placeholders")));
 }
 
@@ -273,7 +273,7 @@ TEST(Axes, ACoverHasEachPairAndNumbersItsMembers) {
 cover: pairs
 steps: [{get: $key, expect: $answer}, {wait: $time}]
 )"));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
   EXPECT_EQ(loaded.cases.size(), 6U);
   std::set<std::pair<std::string, std::string>> pairs;
   for (std::size_t i = 0; i < loaded.cases.size(); ++i) {
@@ -292,7 +292,7 @@ steps: [{get: $key, expect: $answer}, {wait: $time}]
 struct Malformed {
   std::string_view name;
   std::string_view lines;  // from line 6, column 5 on
-  std::vector<std::string_view> complaints;
+  std::vector<std::string_view> diagnostics;
 };
 
 void PrintTo(const Malformed& row, std::ostream* os) { *os << row.name; }
@@ -301,10 +301,10 @@ class MalformedAxesTest : public testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedAxesTest, AreRefusedWhereAPersonLooks) {
   const Loaded loaded = load(family(GetParam().lines));
-  const std::vector<std::string> seen = loaded.complaints();
-  ASSERT_EQ(seen.size(), GetParam().complaints.size()) << testing::PrintToString(seen);
+  const std::vector<std::string> seen = loaded.diagnostics();
+  ASSERT_EQ(seen.size(), GetParam().diagnostics.size()) << testing::PrintToString(seen);
   for (std::size_t i = 0; i < seen.size(); ++i) {
-    EXPECT_THAT(seen[i], StartsWith(std::string(GetParam().complaints[i])));
+    EXPECT_THAT(seen[i], StartsWith(std::string(GetParam().diagnostics[i])));
   }
   EXPECT_THAT(loaded.cases, IsEmpty());
 }

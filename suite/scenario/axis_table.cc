@@ -57,23 +57,23 @@ class TableLoader {
   TableLoader(YamlReader& reader, AxisTable& table) : reader_(reader), table_(table) {}
 
   void load(YamlNode node) {
-    const std::size_t before = reader_.complaints();
+    const std::size_t before = reader_.diagnostics();
     load_axes(node.member("axes"));
-    if (reader_.complaints() > before) return;
+    if (reader_.diagnostics() > before) return;
     load_parts(node.member("parts"));
     load_cover(node.member("cover"));
     if (!table_.cover) check_product(node.member("axes"));
     load_filters(node.member("only"), "only", table_.only);
     load_filters(node.member("except"), "except", table_.except);
     if (table_.cover && !(table_.only.empty() && table_.except.empty())) {
-      reader_.complain(node.member("cover"), "cover does not go with only or except; remove one");
+      reader_.diagnose(node.member("cover"), "cover does not go with only or except; remove one");
     }
   }
 
  private:
   void load_axes(YamlNode node) {
     if (!node.is_map() || node.size() == 0) {
-      reader_.complain(
+      reader_.diagnose(
           node,
           "axes must map names to their values, e.g. {state: {absent: {answer: missing}, "
           "present: {answer: {value: v}}}}");
@@ -82,7 +82,7 @@ class TableLoader {
     if (!reader_.check_names(node, "axes")) return;
     for (const auto& entry : node.entries()) {
       if (!is_name(entry.key.scalar())) {
-        reader_.complain(entry.key,
+        reader_.diagnose(entry.key,
                          "an axis is named by letters, digits, _ and -, and begins with a "
                          "letter");
         continue;
@@ -94,7 +94,7 @@ class TableLoader {
   void load_axis(YamlNode name, YamlNode node) {
     Axis axis{.name = name.scalar(), .node = name};
     if (!node.is_map() || node.size() == 0) {
-      reader_.complain(
+      reader_.diagnose(
           node, "the axis " + axis.name +
                     " needs at least one value: a name, and what the placeholders stand for, "
                     "e.g. {absent: {answer: missing}}");
@@ -103,7 +103,7 @@ class TableLoader {
     if (!reader_.check_names(node, "the axis " + axis.name)) return;
     for (const auto& entry : node.entries()) {
       if (!is_value_name(entry.key.scalar())) {
-        reader_.complain(
+        reader_.diagnose(
             entry.key,
             "a value of an axis is named by lower-case letters, digits and dashes, and begins "
             "and ends with a letter or digit, because the name becomes part of the case's id");
@@ -114,7 +114,7 @@ class TableLoader {
     const bool empty = std::all_of(axis.values.begin(), axis.values.end(),
                                    [](const auto& value) { return value.node.size() == 0; });
     if (empty && axis.values.size() == node.size()) {
-      reader_.complain(name, "the axis " + axis.name +
+      reader_.diagnose(name, "the axis " + axis.name +
                                  " changes nothing, as its values are empty; give them "
                                  "placeholders, or remove it");
     }
@@ -132,7 +132,7 @@ class TableLoader {
     if (note.is_defined()) (void)reader_.text(note, "note");
     const auto [earlier, is_new] = contents_.emplace(axis.name + " " + text_of(node), value.name);
     if (!is_new) {
-      reader_.complain(name, "the values " + earlier->second + " and " + value.name +
+      reader_.diagnose(name, "the values " + earlier->second + " and " + value.name +
                                  " are the same, so that cases would stand twice; remove one");
     }
     axis.values.push_back(std::move(value));
@@ -142,7 +142,7 @@ class TableLoader {
     if (!node.is_defined() || !reader_.check_names(node, "parts")) return;
     for (const auto& entry : node.entries()) {
       if (is_reserved(entry.key.scalar())) {
-        reader_.complain(entry.key, "a part cannot be named " + entry.key.scalar() +
+        reader_.diagnose(entry.key, "a part cannot be named " + entry.key.scalar() +
                                         "; write that into the case itself");
         continue;
       }
@@ -154,11 +154,11 @@ class TableLoader {
     const std::string& text = name.scalar();
     const Axis* other = table_.axis_of(text);
     if (!is_name(text)) {
-      reader_.complain(name,
+      reader_.diagnose(name,
                        "a placeholder is named by letters, digits, _ and -, and begins with a "
                        "letter");
     } else if (other != nullptr) {
-      reader_.complain(name, "the axis " + other->name + " gives the placeholder " + text +
+      reader_.diagnose(name, "the axis " + other->name + " gives the placeholder " + text +
                                  " already; choose another name");
     } else {
       out[text] = {name, value};
@@ -178,7 +178,7 @@ class TableLoader {
     const YamlNode triples = node.is_map() ? node.member("triples") : YamlNode();
     if (!triples.is_list() || node.size() != 1) {
       if (node.is_scalar() && node.scalar() == "pairs") return;
-      reader_.complain(node, "cover must be pairs, or {triples: [axis, axis, axis, ...]}");
+      reader_.diagnose(node, "cover must be pairs, or {triples: [axis, axis, axis, ...]}");
       return;
     }
     std::set<std::size_t> chosen;
@@ -186,7 +186,7 @@ class TableLoader {
       const auto axis = std::find_if(table_.axes.begin(), table_.axes.end(),
                                      [&](const Axis& each) { return each.name == name; });
       if (axis == table_.axes.end()) {
-        reader_.complain(at, "there is no axis \"" + name + "\"");
+        reader_.diagnose(at, "there is no axis \"" + name + "\"");
       } else {
         chosen.insert(static_cast<std::size_t>(axis - table_.axes.begin()));
       }
@@ -199,7 +199,7 @@ class TableLoader {
     for (const Axis& axis : table_.axes) {
       product *= axis.values.size();
       if (product <= kMaxCombinations) continue;
-      reader_.complain(node, "these axes have more than " + std::to_string(kMaxCombinations) +
+      reader_.diagnose(node, "these axes have more than " + std::to_string(kMaxCombinations) +
                                  " combinations; make several cases of them, each with less");
       return;
     }
@@ -208,13 +208,13 @@ class TableLoader {
   void load_filters(YamlNode node, const std::string& what, std::vector<CombinationFilter>& out) {
     if (!node.is_defined()) return;
     if (!node.is_list() || node.size() == 0) {
-      reader_.complain(node, what + " must be a list of combinations, e.g. [{state: absent}]");
+      reader_.diagnose(node, what + " must be a list of combinations, e.g. [{state: absent}]");
       return;
     }
     for (const YamlNode item : node.items()) {
       CombinationFilter filter{.node = item};
       if (!item.is_map() || item.size() == 0) {
-        reader_.complain(item, what + " must be a list of combinations, e.g. [{state: absent}]");
+        reader_.diagnose(item, what + " must be a list of combinations, e.g. [{state: absent}]");
         continue;
       }
       if (!reader_.check_names(item, "an entry of " + what)) continue;
@@ -232,7 +232,7 @@ class TableLoader {
       if (known.name == name.scalar()) axis = &known;
     }
     if (axis == nullptr) {
-      reader_.complain(
+      reader_.diagnose(
           name, "there is no axis \"" + name.scalar() + "\"" + did_you_mean(name.scalar(), axes));
       return;
     }
@@ -240,15 +240,15 @@ class TableLoader {
     for (const AxisValue& value : axis->values) values.push_back(value.name);
     const auto add = [&](const std::string& value, YamlNode at) {
       if (std::find(values.begin(), values.end(), value) == values.end()) {
-        reader_.complain(at, "the axis " + axis->name + " has no value \"" + value + "\"" +
+        reader_.diagnose(at, "the axis " + axis->name + " has no value \"" + value + "\"" +
                                  did_you_mean(value, values));
       } else if (!filter.values[axis->name].insert(value).second) {
-        reader_.complain(at, "the value " + value + " stands twice here; remove one");
+        reader_.diagnose(at, "the value " + value + " stands twice here; remove one");
       }
     };
     if (node.is_list()) {
       if (node.size() == 0)
-        reader_.complain(node, "name at least one value of the axis " + axis->name);
+        reader_.diagnose(node, "name at least one value of the axis " + axis->name);
       reader_.for_each_text(node, "a value of the axis", add);
     } else if (const auto value = reader_.text(node, "a value of the axis")) {
       add(*value, node);
@@ -302,10 +302,10 @@ std::map<std::string, Placeholder> AxisTable::placeholders() const {
 }
 
 std::optional<AxisTable> load_axis_table(YamlReader& reader, YamlNode node) {
-  const std::size_t before = reader.complaints();
+  const std::size_t before = reader.diagnostics();
   AxisTable table;
   TableLoader(reader, table).load(node);
-  if (reader.complaints() > before) return std::nullopt;
+  if (reader.diagnostics() > before) return std::nullopt;
   return table;
 }
 
@@ -343,11 +343,11 @@ std::vector<Combination> combinations_of(YamlReader& reader, const AxisTable& ta
   for (const auto* list : {&table.only, &table.except}) {
     for (const CombinationFilter& filter : *list) {
       if (used.contains(&filter)) continue;
-      reader.complain(filter.node, "no combination is left that this matches; remove it");
+      reader.diagnose(filter.node, "no combination is left that this matches; remove it");
     }
   }
   if (out.empty()) {
-    reader.complain(table.axes.front().node, "only and except leave no combination, so no case");
+    reader.diagnose(table.axes.front().node, "only and except leave no combination, so no case");
   }
   return out;
 }

@@ -12,30 +12,30 @@ constexpr std::string_view kDeployedSource = "deployed";
 bool binds(const Requirement& requirement, const Basis& basis) {
   if (requirement.source == kDeployedSource) return basis.dialect == codec::DialectId::kDeployed;
   const std::vector<std::string>& in = requirement.documents;
-  return in.empty() || std::find(in.begin(), in.end(), name(basis.wording)) != in.end();
+  return in.empty() || std::find(in.begin(), in.end(), name(basis.edition)) != in.end();
 }
 
-std::vector<Basis> bases_of(codec::Profile profile, Wording wording) {
+std::vector<Basis> bases_of(codec::Profile profile, Edition edition) {
   using codec::DialectId;
   std::vector<Basis> out;
   if (profile != codec::Profile::kDocumented) {
-    out.push_back({DialectId::kDeployed, wording == Wording::kAuto ? Wording::kGa : wording});
+    out.push_back({DialectId::kDeployed, edition == Edition::kAuto ? Edition::kGa : edition});
   }
   if (profile == codec::Profile::kDeployed) return out;
-  for (const Wording each : {Wording::kGa, Wording::kPreview}) {
-    if (wording == Wording::kAuto || wording == each) {
+  for (const Edition each : {Edition::kGa, Edition::kPreview}) {
+    if (edition == Edition::kAuto || edition == each) {
       out.push_back({DialectId::kDocumented, each});
     }
   }
   return out;
 }
 
-Basis basis_of(codec::Profile profile, Wording wording, const Observed& observed) {
+Basis basis_of(codec::Profile profile, Edition edition, const Observed& observed) {
   const bool documented = profile == codec::Profile::kDocumented ||
                           (profile == codec::Profile::kAuto && observed.documented_only);
   const bool preview = documented && observed.notified && !observed.notified_with_version;
-  Basis out{documented ? codec::DialectId::kDocumented : codec::DialectId::kDeployed, wording};
-  if (wording == Wording::kAuto) out.wording = preview ? Wording::kPreview : Wording::kGa;
+  Basis out{documented ? codec::DialectId::kDocumented : codec::DialectId::kDeployed, edition};
+  if (edition == Edition::kAuto) out.edition = preview ? Edition::kPreview : Edition::kGa;
   return out;
 }
 

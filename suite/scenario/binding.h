@@ -18,22 +18,22 @@
 #include <vector>
 
 #include "codec/dialect.h"
+#include "suite/scenario/edition.h"
 #include "suite/scenario/requirement.h"
-#include "suite/scenario/wording.h"
 
 namespace fencepost::scenario {
 
 // What a store is judged by.
 struct Basis {
   codec::DialectId dialect = codec::DialectId::kDeployed;
-  Wording wording = Wording::kGa;  // never kAuto
+  Edition edition = Edition::kGa;  // never kAuto
   friend bool operator==(const Basis&, const Basis&) = default;
 };
 
 [[nodiscard]] bool binds(const Requirement& requirement, const Basis& basis);
 
 // Every basis that a run may turn out to have; the strictest stands first.
-[[nodiscard]] std::vector<Basis> bases_of(codec::Profile profile, Wording wording);
+[[nodiscard]] std::vector<Basis> bases_of(codec::Profile profile, Edition edition);
 
 // What a run has seen of the store.
 struct Observed {
@@ -44,7 +44,7 @@ struct Observed {
 
 // The basis of a run that has seen this. The deployed service is of the GA wording: only a store
 // that is judged by the article is taken for one of the preview.
-[[nodiscard]] Basis basis_of(codec::Profile profile, Wording wording, const Observed& observed);
+[[nodiscard]] Basis basis_of(codec::Profile profile, Edition edition, const Observed& observed);
 
 // The ids of the requirements that do not bind on all of these.
 [[nodiscard]] std::set<std::string, std::less<>> unsettled(const Catalogue& catalogue,

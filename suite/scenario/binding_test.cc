@@ -10,9 +10,9 @@ namespace {
 using codec::DialectId;
 using codec::Profile;
 
-constexpr Basis kDeployed{DialectId::kDeployed, Wording::kGa};
-constexpr Basis kArticle{DialectId::kDocumented, Wording::kGa};
-constexpr Basis kPreview{DialectId::kDocumented, Wording::kPreview};
+constexpr Basis kDeployed{DialectId::kDeployed, Edition::kGa};
+constexpr Basis kArticle{DialectId::kDocumented, Edition::kGa};
+constexpr Basis kPreview{DialectId::kDocumented, Edition::kPreview};
 
 const Catalogue& catalogue() {
   static const Library library = [] {
@@ -27,13 +27,13 @@ bool bound(const char* id, const Basis& basis) { return binds(*catalogue().find(
 TEST(Binding, OfTheDeployedServiceBindsWhatIsJudgedByIt) {
   EXPECT_TRUE(bound("ENV-STATUS-1", kDeployed));
   EXPECT_FALSE(bound("ENV-STATUS-1", kArticle));
-  EXPECT_TRUE(bound("ENV-STATUS-1", {DialectId::kDeployed, Wording::kPreview}));
+  EXPECT_TRUE(bound("ENV-STATUS-1", {DialectId::kDeployed, Edition::kPreview}));
 }
 
-TEST(Binding, OfTheGaWordingDoesNotBindAPreview) {
+TEST(Binding, OfTheGaEditionDoesNotApplyToAPreview) {
   EXPECT_TRUE(bound("NTF-VERSION-1", kArticle));
   EXPECT_FALSE(bound("NTF-VERSION-1", kPreview));
-  EXPECT_FALSE(bound("NTF-VERSION-1", {DialectId::kDeployed, Wording::kPreview}));
+  EXPECT_FALSE(bound("NTF-VERSION-1", {DialectId::kDeployed, Edition::kPreview}));
 }
 
 TEST(Binding, OfTheArticleBindsEveryStore) {
@@ -43,12 +43,12 @@ TEST(Binding, OfTheArticleBindsEveryStore) {
 }
 
 TEST(Binding, IsSettledInADeployedProfile) {
-  EXPECT_EQ(bases_of(Profile::kDeployed, Wording::kAuto), std::vector{kDeployed});
+  EXPECT_EQ(bases_of(Profile::kDeployed, Edition::kAuto), std::vector{kDeployed});
   EXPECT_TRUE(unsettled(catalogue(), {kDeployed}).empty());
 }
 
 TEST(Binding, IsOpenInAnAutomaticProfileAndTheStrictestStandsFirst) {
-  const std::vector<Basis> bases = bases_of(Profile::kAuto, Wording::kAuto);
+  const std::vector<Basis> bases = bases_of(Profile::kAuto, Edition::kAuto);
   EXPECT_EQ(bases, (std::vector{kDeployed, kArticle, kPreview}));
   const auto open = unsettled(catalogue(), bases);
   EXPECT_TRUE(open.contains("ENV-STATUS-1"));
@@ -57,18 +57,18 @@ TEST(Binding, IsOpenInAnAutomaticProfileAndTheStrictestStandsFirst) {
 }
 
 TEST(Binding, TakesAStoreForDocumentedWhenItShowsNothingElse) {
-  EXPECT_EQ(basis_of(Profile::kAuto, Wording::kAuto, {.documented_only = true}), kArticle);
-  EXPECT_EQ(basis_of(Profile::kAuto, Wording::kAuto, {}), kDeployed);
-  EXPECT_EQ(basis_of(Profile::kDeployed, Wording::kAuto, {.documented_only = true}), kDeployed);
+  EXPECT_EQ(basis_of(Profile::kAuto, Edition::kAuto, {.documented_only = true}), kArticle);
+  EXPECT_EQ(basis_of(Profile::kAuto, Edition::kAuto, {}), kDeployed);
+  EXPECT_EQ(basis_of(Profile::kDeployed, Edition::kAuto, {.documented_only = true}), kDeployed);
 }
 
 TEST(Binding, TakesAStoreForAPreviewWhenNoNotificationHasAVersion) {
   const Observed without{.documented_only = true, .notified = true};
-  EXPECT_EQ(basis_of(Profile::kAuto, Wording::kAuto, without), kPreview);
-  EXPECT_EQ(basis_of(Profile::kDocumented, Wording::kAuto, without), kPreview);
-  EXPECT_EQ(basis_of(Profile::kDocumented, Wording::kGa, without), kArticle);
-  EXPECT_EQ(basis_of(Profile::kDocumented, Wording::kAuto, {.notified = false}), kArticle);
-  EXPECT_EQ(basis_of(Profile::kDocumented, Wording::kAuto,
+  EXPECT_EQ(basis_of(Profile::kAuto, Edition::kAuto, without), kPreview);
+  EXPECT_EQ(basis_of(Profile::kDocumented, Edition::kAuto, without), kPreview);
+  EXPECT_EQ(basis_of(Profile::kDocumented, Edition::kGa, without), kArticle);
+  EXPECT_EQ(basis_of(Profile::kDocumented, Edition::kAuto, {.notified = false}), kArticle);
+  EXPECT_EQ(basis_of(Profile::kDocumented, Edition::kAuto,
                      {.notified = true, .notified_with_version = true}),
             kArticle);
 }
@@ -76,21 +76,21 @@ TEST(Binding, TakesAStoreForAPreviewWhenNoNotificationHasAVersion) {
 // The deployed service sends versions: a store of its dialect that does not is wrong.
 TEST(Binding, TakesNoStoreOfTheDeployedDialectForAPreview) {
   const Observed without{.notified = true};
-  EXPECT_EQ(basis_of(Profile::kAuto, Wording::kAuto, without), kDeployed);
-  EXPECT_EQ(basis_of(Profile::kAuto, Wording::kPreview, without),
-            (Basis{DialectId::kDeployed, Wording::kPreview}));
+  EXPECT_EQ(basis_of(Profile::kAuto, Edition::kAuto, without), kDeployed);
+  EXPECT_EQ(basis_of(Profile::kAuto, Edition::kPreview, without),
+            (Basis{DialectId::kDeployed, Edition::kPreview}));
 }
 
 TEST(Binding, SaysWhatIsDemanded) {
-  const auto demanded = [](const char* id, Profile profile, Wording wording) {
-    return demand(*catalogue().find(id), bases_of(profile, wording));
+  const auto demanded = [](const char* id, Profile profile, Edition edition) {
+    return demand(*catalogue().find(id), bases_of(profile, edition));
   };
-  EXPECT_EQ(demanded("ENV-STATUS-1", Profile::kDeployed, Wording::kAuto), "binds");
-  EXPECT_EQ(demanded("ENV-STATUS-1", Profile::kDocumented, Wording::kAuto), "warns");
-  EXPECT_EQ(demanded("ENV-STATUS-1", Profile::kAuto, Wording::kAuto), "depends");
-  EXPECT_EQ(demanded("NTF-VERSION-1", Profile::kDeployed, Wording::kPreview), "warns");
-  EXPECT_EQ(demanded("VER-NODE-2", Profile::kDeployed, Wording::kGa), "warns");  // a should
-  EXPECT_EQ(demanded("SET-PX-OPEN-1", Profile::kDeployed, Wording::kGa), "open");
+  EXPECT_EQ(demanded("ENV-STATUS-1", Profile::kDeployed, Edition::kAuto), "binds");
+  EXPECT_EQ(demanded("ENV-STATUS-1", Profile::kDocumented, Edition::kAuto), "warns");
+  EXPECT_EQ(demanded("ENV-STATUS-1", Profile::kAuto, Edition::kAuto), "depends");
+  EXPECT_EQ(demanded("NTF-VERSION-1", Profile::kDeployed, Edition::kPreview), "warns");
+  EXPECT_EQ(demanded("VER-NODE-2", Profile::kDeployed, Edition::kGa), "warns");  // a should
+  EXPECT_EQ(demanded("SET-PX-OPEN-1", Profile::kDeployed, Edition::kGa), "open");
 }
 
 TEST(Binding, AsksMoreOfTheDeployedServiceThanOfTheArticleAndMoreOfThatThanOfThePreview) {

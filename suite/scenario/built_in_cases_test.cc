@@ -168,7 +168,7 @@ endpoint::Error granted_qos_0() {
 struct Row {
   std::string case_id;
   std::string fault;
-  std::string charged;  // the requirement that the case must name
+  std::string attributed;  // the requirement that the case must name
   Behaviour store;
 };
 
@@ -265,7 +265,7 @@ std::vector<Row> all_rows() {
   return out;
 }
 
-TEST(BuiltInCases, PassOnTheRightStore) {
+TEST(BuiltInCases, PassOnTheReferenceStore) {
   std::set<std::string> ids = {"version.assign.one-clock-or-one-for-each-key",
                                "version.assign.other-requests-and-the-clock",
                                "envelope.delivery.subscriptions-are-granted"};
@@ -289,10 +289,10 @@ TEST(BuiltInCases, FailOnAStoreThatBreaksTheirRule) {
     const run::CaseResult result = run_on(row.store, test_case);
     EXPECT_EQ(result.verdict, run::Verdict::kFailed)
         << row.case_id << " on a store with: " << row.fault;
-    EXPECT_EQ(result.failure.requirement, row.charged)
+    EXPECT_EQ(result.failure.requirement, row.attributed)
         << row.case_id << ", " << row.fault << ", at step " << result.failure.step << ": "
         << result.failure.message;
-    EXPECT_THAT(test_case.requirements, Contains(row.charged));
+    EXPECT_THAT(test_case.requirements, Contains(row.attributed));
   }
 }
 

@@ -37,7 +37,7 @@ std::optional<BytesSpec> load_escaped(YamlReader& reader, YamlNode node) {
   if (!text) return std::nullopt;
   std::optional<std::string> bytes = unescape(*text);
   if (!bytes) {
-    reader.complain(
+    reader.diagnose(
         node,
         "escaped: a backslash starts one of \\\\ \\\" \\r \\n \\t \\0 \\xNN; write the text "
         "in single quotes so that YAML leaves the backslashes alone");
@@ -66,8 +66,8 @@ std::optional<WireBytes::Piece> wire_key(std::string_view text) {
   std::string_view number = text.substr(text[end] == '+' ? end + 1 : end);
   const auto read = std::from_chars(number.data(), number.data() + number.size(), out.change);
   const bool whole = read.ec == std::errc() && read.ptr == number.data() + number.size();
-  constexpr std::int64_t kMost = 1'000;
-  if (!whole || out.change < -kMost || out.change > kMost || out.change == 0) return std::nullopt;
+  constexpr std::int64_t kMax = 1'000;
+  if (!whole || out.change < -kMax || out.change > kMax || out.change == 0) return std::nullopt;
   if (!out.is_length && out.change > 0) return std::nullopt;
   return out;
 }
@@ -86,7 +86,7 @@ std::optional<BytesSpec> load_wire(YamlReader& reader, YamlNode node) {
     if (has_key && end == std::string_view::npos) piece.reset();
     if (has_key && piece) piece = wire_key(rest.substr(begin + 1, end - begin - 1));
     if (!bytes || !piece) {
-      reader.complain(node, kWireHelp);
+      reader.diagnose(node, kWireHelp);
       return std::nullopt;
     }
     piece->bytes = std::move(*bytes);
@@ -106,7 +106,7 @@ std::optional<BytesSpec> load_hex(YamlReader& reader, YamlNode node) {
   }
   std::optional<std::string> bytes = codec::base16_decode(digits);
   if (!bytes) {
-    reader.complain(node,
+    reader.diagnose(node,
                     "hex: \"" + *text + "\" must be pairs of hexadecimal digits, e.g. \"00 ff\"");
     return std::nullopt;
   }
@@ -117,14 +117,14 @@ std::optional<BytesSpec> load_repeat(YamlReader& reader, YamlNode node) {
   const auto unit = load_bytes(reader, node.member("repeat"), "repeat");
   const YamlNode times_node = node.member("times");
   if (!times_node.is_defined()) {
-    reader.complain(node, "repeat needs times, e.g. {repeat: \"x\", times: 1000}");
+    reader.diagnose(node, "repeat needs times, e.g. {repeat: \"x\", times: 1000}");
     return std::nullopt;
   }
   const auto times = reader.integer(times_node, "times", 0, kMaxSize);
   if (!unit || !times) return std::nullopt;
   const auto bytes = fixed_bytes(*unit);
   if (!bytes || static_cast<std::int64_t>(bytes->size()) * *times > kMaxSize) {
-    reader.complain(node, "repeat takes text or bytes, and makes at most 16 MiB");
+    reader.diagnose(node, "repeat takes text or bytes, and makes at most 16 MiB");
     return std::nullopt;
   }
   return long_or_literal({*bytes, bytes->size() * static_cast<std::size_t>(*times)});
@@ -133,7 +133,7 @@ std::optional<BytesSpec> load_repeat(YamlReader& reader, YamlNode node) {
 std::optional<std::vector<BytesSpec>> load_list(YamlReader& reader, YamlNode node,
                                                 std::string_view what) {
   if (!node.is_list()) {
-    reader.complain(node, std::string(what) + " must be a list");
+    reader.diagnose(node, std::string(what) + " must be a list");
     return std::nullopt;
   }
   std::vector<BytesSpec> parts;
@@ -151,7 +151,7 @@ std::optional<BytesSpec> load_named_key(YamlReader& reader, YamlNode name_node,
   const auto name = reader.text(name_node, "key name");
   if (!name) return std::nullopt;
   if (name->empty()) {
-    reader.complain(name_node,
+    reader.diagnose(name_node,
                     "a key name is not empty, as the case's prefix goes before it; the "
                     "empty key is {exact: \"\"}");
     return std::nullopt;
@@ -162,7 +162,7 @@ std::optional<BytesSpec> load_named_key(YamlReader& reader, YamlNode name_node,
     if (!append) return std::nullopt;
     const auto bytes = fixed_bytes(*append);
     if (!bytes) {
-      reader.complain(append_node, "append takes text or bytes");
+      reader.diagnose(append_node, "append takes text or bytes");
       return std::nullopt;
     }
     key.append = *bytes;
@@ -175,7 +175,7 @@ bool check_companion(YamlReader& reader, YamlNode node, std::string_view form,
                      std::string_view companion, std::string_view its_form) {
   const YamlNode value = node.member(companion);
   if (!value.is_defined() || form == its_form || form.empty()) return true;
-  reader.complain(value, std::string(companion) + " goes with " + std::string(its_form) +
+  reader.diagnose(value, std::string(companion) + " goes with " + std::string(its_form) +
                              " only; join different bytes with {join: [...]}");
   return false;
 }
@@ -200,7 +200,7 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
   }
   if (form == "all_bytes") {
     const auto all = reader.boolean(value, "all_bytes");
-    if (all == false) reader.complain(value, "all_bytes must be true; leave it out otherwise");
+    if (all == false) reader.diagnose(value, "all_bytes must be true; leave it out otherwise");
     if (!all.value_or(false)) return std::nullopt;
     return literal(all_bytes());
   }
@@ -210,7 +210,7 @@ std::optional<BytesSpec> load_form(YamlReader& reader, YamlNode node, const std:
     if (form == "join") return BytesSpec{JoinedBytes{std::move(*parts)}};
     return BytesSpec{CommandBytes{std::move(*parts)}};
   }
-  reader.complain(node, std::string(what) +
+  reader.diagnose(node, std::string(what) +
                             " needs one of escaped, wire, hex, repeat, size, join, command, "
                             "key, all_bytes, fill_packet or filled");
   return std::nullopt;
@@ -278,7 +278,7 @@ std::optional<BytesSpec> load_bytes(YamlReader& reader, YamlNode node, std::stri
     const std::string name = entry.key.scalar();
     if (name == "times" || name == "append") continue;
     if (!form.empty()) {
-      reader.complain(entry.key, std::string(what) + " has both \"" + form + "\" and \"" + name +
+      reader.diagnose(entry.key, std::string(what) + " has both \"" + form + "\" and \"" + name +
                                      "\"; join them with {join: [...]}");
       return std::nullopt;
     }
@@ -297,13 +297,13 @@ std::optional<BytesSpec> load_key(YamlReader& reader, YamlNode node, std::string
   const YamlNode exact = node.member("exact");
   const YamlNode name = node.member("name");
   if (exact.is_defined() == name.is_defined()) {
-    reader.complain(node,
+    reader.diagnose(node,
                     std::string(what) + " needs either name (with the case's prefix) or exact");
     return std::nullopt;
   }
   const YamlNode append = node.member("append");
   if (exact.is_defined() && append.is_defined()) {
-    reader.complain(append, "append goes with name only; join different bytes with {join: [...]}");
+    reader.diagnose(append, "append goes with name only; join different bytes with {join: [...]}");
     return std::nullopt;
   }
   if (exact.is_defined()) return load_bytes(reader, exact, what);

@@ -32,7 +32,7 @@ void load_extras(YamlReader& reader, YamlNode node, endpoint::MqttExtras& extras
     if (auto literal = literal_of(*loaded)) {
       out = std::move(*literal);
     } else {
-      reader.complain(member, std::string(key) + " takes text, escaped, hex, and join of these");
+      reader.diagnose(member, std::string(key) + " takes text, escaped, hex, and join of these");
     }
   };
   bytes("connect_properties", extras.connect_properties);
@@ -41,7 +41,7 @@ void load_extras(YamlReader& reader, YamlNode node, endpoint::MqttExtras& extras
     const auto bits = reader.integer(options, "subscription_options", 0, 0xfc);
     extras.subscription_options = static_cast<std::uint8_t>(bits.value_or(0));
     if ((extras.subscription_options & 3U) != 0) {
-      reader.complain(options,
+      reader.diagnose(options,
                       "subscription_options leaves out the QoS: its two lowest bits are 0");
     }
   }
@@ -56,7 +56,7 @@ void needs_transport(YamlReader& reader, YamlNode node, const ClientSpec& spec,
   const bool needed = spec.receive_maximum != 0 || spec.max_packet_size != 0 || spec.will;
   const auto& names = test_case.requires_;
   if (!needed || std::find(names.begin(), names.end(), "transport") != names.end()) return;
-  reader.complain(node,
+  reader.diagnose(node,
                   "client " + spec.name + " needs a real connection: write requires: [transport]");
 }
 
@@ -94,7 +94,7 @@ void load_client(YamlReader& reader, const std::string& name, YamlNode node, Cas
     const auto version = reader.text(protocol, "protocol");
     spec.old = version == "3.1.1";
     if (version && !spec.old) {
-      reader.complain(protocol, "protocol must be \"3.1.1\"; without it a client speaks MQTT 5");
+      reader.diagnose(protocol, "protocol must be \"3.1.1\"; without it a client speaks MQTT 5");
     }
   }
   needs_transport(reader, node, spec, test_case);
@@ -109,7 +109,7 @@ void load_clients(YamlReader& reader, YamlNode node, Case& test_case) {
     return;
   }
   if (!node.is_map() || node.size() == 0) {
-    reader.complain(node, "clients must map names to their options, e.g. {a: {}, b: {}}");
+    reader.diagnose(node, "clients must map names to their options, e.g. {a: {}, b: {}}");
     return;
   }
   if (!reader.check_names(node, "clients")) return;
@@ -121,7 +121,7 @@ std::string load_client_name(YamlReader& reader, YamlNode node, const Case& test
   if (!node.is_defined()) return test_case.clients.empty() ? "" : test_case.clients.front().name;
   const auto name = reader.text(node, "client");
   if (name && find_client(test_case.clients, *name) == test_case.clients.end()) {
-    reader.complain(node, "there is no client \"" + *name + "\"; declare it under clients");
+    reader.diagnose(node, "there is no client \"" + *name + "\"; declare it under clients");
   }
   return name.value_or("");
 }

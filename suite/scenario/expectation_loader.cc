@@ -42,7 +42,7 @@ std::optional<Outcomes> load_plain_outcome(YamlReader& reader, YamlNode node) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   const std::string guess = nearest(lower, kWords);
-  reader.complain(node, "\"" + *word + "\" is no reply" +
+  reader.diagnose(node, "\"" + *word + "\" is no reply" +
                             (guess.empty() ? ": " + std::string(kReplyForms)
                                            : "; did you mean " + guess + "?"));
   return std::nullopt;
@@ -59,7 +59,7 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, YamlNode node) {
     std::string list;
     for (const std::string_view known : names)
       list += (list.empty() ? "" : ", ") + std::string(known);
-    reader.complain(
+    reader.diagnose(
         node, "there is no error \"" + *name + "\"" +
                   (guess.empty() ? "; there are: " + list : "; did you mean \"" + guess + "\"?"));
     return std::nullopt;
@@ -71,20 +71,20 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, YamlNode node) {
 std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, YamlNode node) {
   Outcomes all;
   if (node.size() > codec::kDialects.size()) {
-    reader.complain(node, "with documented and deployed there is no other reply");
+    reader.diagnose(node, "with documented and deployed there is no other reply");
     return std::nullopt;
   }
   for (const DialectId id : codec::kDialects) {
     const YamlNode branch = node.member(codec::dialect(id).name);
     if (!branch.is_defined()) {
-      reader.complain(node, "documented and deployed go together: give both");
+      reader.diagnose(node, "documented and deployed go together: give both");
       return std::nullopt;
     }
     auto outcomes = load_outcomes(reader, branch);
     if (!outcomes) return std::nullopt;
     for (Outcome& outcome : *outcomes) {
       if (outcome.only_in) {
-        reader.complain(branch, "documented and deployed must not stand in one another");
+        reader.diagnose(branch, "documented and deployed must not stand in one another");
         return std::nullopt;
       }
       outcome.only_in = id;
@@ -96,7 +96,7 @@ std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, YamlNode node)
 
 std::optional<Outcomes> load_any_of(YamlReader& reader, YamlNode node) {
   if (!node.is_list() || node.size() < 2) {
-    reader.complain(node, "any_of must be a list of at least two replies");
+    reader.diagnose(node, "any_of must be a list of at least two replies");
     return std::nullopt;
   }
   Outcomes all;
@@ -111,14 +111,14 @@ std::optional<Outcomes> load_any_of(YamlReader& reader, YamlNode node) {
 // {open: {name: reply, ...}}
 std::optional<Outcomes> load_open(YamlReader& reader, YamlNode node) {
   if (!node.is_map() || node.size() < 2) {
-    reader.complain(node, "open must be a mapping of at least two names to replies");
+    reader.diagnose(node, "open must be a mapping of at least two names to replies");
     return std::nullopt;
   }
   if (!reader.check_names(node, "open")) return std::nullopt;
   Outcomes all;
   for (const auto& entry : node.entries()) {
     if (entry.key.scalar() == kElse) {
-      reader.complain(entry.key, "else means all other outcomes; choose another name");
+      reader.diagnose(entry.key, "else means all other outcomes; choose another name");
       return std::nullopt;
     }
     auto outcomes = load_outcomes(reader, entry.value);
@@ -138,7 +138,7 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node) {
     return load_dialect_outcomes(reader, node);
   }
   if (node.size() != 1) {
-    reader.complain(node, std::string(kReplyForms));
+    reader.diagnose(node, std::string(kReplyForms));
     return std::nullopt;
   }
   const auto [key, value] = *node.entries().begin();
@@ -146,7 +146,7 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node) {
   if (form == "error") return load_error_outcome(reader, value);
   if (form == "any_of") return load_any_of(reader, value);
   if (form == "open" || form == "by") {
-    reader.complain(node, form + " stands directly under reply, not inside another reply");
+    reader.diagnose(node, form + " stands directly under reply, not inside another reply");
     return std::nullopt;
   }
   if (form == "count") {
@@ -173,7 +173,7 @@ const std::vector<std::string>* outcomes_of(YamlReader& reader, YamlNode mark,
   const auto found = known.outcomes.find(name);
   if (found != known.outcomes.end()) return &found->second;
   if (known.marks_of_failed_steps.contains(name)) return nullptr;
-  reader.complain(mark, known.marks.contains(name)
+  reader.diagnose(mark, known.marks.contains(name)
                             ? "the request with mark: " + name + " has no open outcomes"
                             : "no earlier step has mark: " + name);
   return nullptr;
@@ -184,7 +184,7 @@ bool check_outcome(YamlReader& reader, YamlNode node, const std::string& name,
   if (std::find(known.begin(), known.end(), name) != known.end()) return true;
   std::string list;
   for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
-  reader.complain(node, "\"" + name + "\" is no outcome of " + mark + "; it has " + list);
+  reader.diagnose(node, "\"" + name + "\" is no outcome of " + mark + "; it has " + list);
   return false;
 }
 
@@ -198,7 +198,7 @@ std::optional<Outcomes> load_branch(YamlReader& reader, YamlNode node) {
 std::optional<Outcomes> load_by(YamlReader& reader, YamlNode node, const KnownNames& known,
                                 std::string& by) {
   if (!node.is_map() || node.size() != 1) {
-    reader.complain(node,
+    reader.diagnose(node,
                     "by must be a mapping of one mark to replies, e.g. "
                     "by: {m: {refused: missing, else: {value: v}}}");
     return std::nullopt;
@@ -231,7 +231,7 @@ std::optional<Outcomes> load_by(YamlReader& reader, YamlNode node, const KnownNa
     std::erase(rest, name);
   }
   if (rest.empty() == others.has_value()) {
-    reader.complain(branches, others ? "else stands for no outcome of " + by + "; remove it"
+    reader.diagnose(branches, others ? "else stands for no outcome of " + by + "; remove it"
                                      : "by leaves out the outcome \"" + rest.front() + "\" of " +
                                            by + "; add it, or else");
     return std::nullopt;
@@ -244,7 +244,7 @@ std::optional<Outcomes> load_by(YamlReader& reader, YamlNode node, const KnownNa
 bool check_saved_name(YamlReader& reader, YamlNode node, const std::string& name,
                       const KnownNames& known) {
   if (known.timestamps.contains(name)) return true;
-  reader.complain(node, "no earlier step saves a timestamp as \"" + name +
+  reader.diagnose(node, "no earlier step saves a timestamp as \"" + name +
                             "\"; add ts: {save: " + name + "} to the step that receives it");
   return false;
 }
@@ -269,7 +269,7 @@ bool check_reply_possible(YamlReader& reader, YamlNode node, const Expectation& 
   for (const auto& entry : node.entries()) {
     const std::string key = entry.key.scalar();
     if (key == "reply" || key == "cites") continue;
-    reader.complain(entry.key, key + " needs a reply, and this step expects none; remove it");
+    reader.diagnose(entry.key, key + " needs a reply, and this step expects none; remove it");
     return false;
   }
   return true;
@@ -278,7 +278,7 @@ bool check_reply_possible(YamlReader& reader, YamlNode node, const Expectation& 
 bool load_of_value(YamlReader& reader, YamlNode node, const KnownNames& known,
                    TimestampCheck& check) {
   if (!node.is_map() || node.size() == 0) {
-    reader.complain(node, "of_value must map values to the saved timestamps of their versions");
+    reader.diagnose(node, "of_value must map values to the saved timestamps of their versions");
     return false;
   }
   for (const auto& entry : node.entries()) {
@@ -301,7 +301,7 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode 
     check.absent = *word == "absent";
     check.present = *word == "present";
     if (check.absent || check.present) return check;
-    reader.complain(node,
+    reader.diagnose(node,
                     "ts must be absent, present, or {save: name, equals: name, "
                     "greater_than: [names]}, not \"" +
                         *word + "\"");
@@ -331,12 +331,12 @@ std::optional<TimestampCheck> load_timestamp_check(YamlReader& reader, YamlNode 
     // In the place of a timestamp these words mean something else.
     if (check.save == "now" || check.save == "sent" || check.save == "none" ||
         check.save == kSkewLimit) {
-      reader.complain(save,
+      reader.diagnose(save,
                       *check.save + " is taken; choose another name to save the timestamp as");
       return std::nullopt;
     }
     if (check.save && !is_name(*check.save)) {
-      reader.complain(save, "\"" + *check.save +
+      reader.diagnose(save, "\"" + *check.save +
                                 "\" cannot be named in a timestamp; use letters, "
                                 "digits, _ and -, and begin with a letter");
       return std::nullopt;
@@ -361,11 +361,11 @@ std::optional<TimePoint> load_time_point(YamlReader& reader, YamlNode node, cons
                           ? std::optional(std::chrono::milliseconds{0})
                           : parse_duration(std::string_view(*text).substr(plus + 3));
   if (!offset || !is_name(point.mark)) {
-    reader.complain(node, std::string(what) + " must look like `t1 + 900ms` or `t1.reply + 250ms`");
+    reader.diagnose(node, std::string(what) + " must look like `t1 + 900ms` or `t1.reply + 250ms`");
     return std::nullopt;
   }
   if (!known.marks.contains(point.mark)) {
-    reader.complain(node, "no earlier step has mark: " + point.mark);
+    reader.diagnose(node, "no earlier step has mark: " + point.mark);
     return std::nullopt;
   }
   point.offset = *offset;
@@ -375,7 +375,7 @@ std::optional<TimePoint> load_time_point(YamlReader& reader, YamlNode node, cons
 std::optional<OutcomeSeen> load_outcome_seen(YamlReader& reader, YamlNode node,
                                              const KnownNames& known) {
   if (!node.is_map() || node.size() != 1) {
-    reader.complain(node, "when must be a mapping of one mark to outcomes, e.g. when: {m: [ok]}");
+    reader.diagnose(node, "when must be a mapping of one mark to outcomes, e.g. when: {m: [ok]}");
     return std::nullopt;
   }
   if (!reader.check_names(node, "when")) return std::nullopt;
@@ -389,7 +389,7 @@ std::optional<OutcomeSeen> load_outcome_seen(YamlReader& reader, YamlNode node,
     out.outcomes.push_back(name);
   });
   if (good && !out.outcomes.empty()) return out;
-  if (good) reader.complain(outcomes, "when needs at least one outcome of " + out.mark);
+  if (good) reader.diagnose(outcomes, "when needs at least one outcome of " + out.mark);
   return std::nullopt;
 }
 
@@ -406,7 +406,7 @@ std::string load_citation(YamlReader& reader, YamlNode node, const KnownNames& k
   const auto id = reader.text(node, "cites");
   if (!id) return {};
   if (!known.requirements.contains(*id)) {
-    reader.complain(node, "cites: " + *id + " is not among the requirements of this case");
+    reader.diagnose(node, "cites: " + *id + " is not among the requirements of this case");
   }
   return *id;
 }
@@ -423,7 +423,7 @@ std::optional<Expectation> load_expectation(YamlReader& reader, YamlNode node, K
     const std::string key = entry.key.is_scalar() ? entry.key.scalar() : "";
     if (std::find(fields::kReply.begin(), fields::kReply.end(), key) == fields::kReply.end())
       continue;
-    reader.complain(entry.key,
+    reader.diagnose(entry.key,
                     "expect has no key \"" + key + "\"; write reply: {" + key + ": ...}");
     return std::nullopt;
   }

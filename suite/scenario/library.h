@@ -31,7 +31,7 @@ struct Library {
 // cannot be read.
 [[nodiscard]] Result<std::vector<SourceFile>, std::string> read_files(const std::string& path);
 
-// The content of one file, within kMostFileBytes.
+// The content of one file, within kMaxFileBytes.
 [[nodiscard]] Result<SourceFile, std::string> read_file(const std::string& path);
 
 }  // namespace fencepost::scenario

@@ -36,18 +36,18 @@ class LimitChecker {
       odd_ = odd_ || client.old || client.extras != endpoint::MqttExtras{};
     }
     if (fills_ && !declares("packet-limit")) {
-      complain("this case fills packets: write requires: [transport, packet-limit]");
+      diagnose("this case fills packets: write requires: [transport, packet-limit]");
     }
     if (odd_ && !declares("odd-packets")) {
-      complain("this case sends packets that few clients can send: write requires: [odd-packets]");
+      diagnose("this case sends packets that few clients can send: write requires: [odd-packets]");
     }
     for (const endpoint::DisturbanceKind* kind : disturbances_) {
       if (!declares(kind->name)) {
-        complain(fmt::format("this case {0}s the {1}: write requires: [transport, {0}]", kind->name,
+        diagnose(fmt::format("this case {0}s the {1}: write requires: [transport, {0}]", kind->name,
                              kind->object));
       }
       if (case_.exclusive) continue;
-      complain(fmt::format("a {} {} of other cases, too: write exclusive: true", kind->name,
+      diagnose(fmt::format("a {} {} of other cases, too: write exclusive: true", kind->name,
                            kind->to_others));
     }
   }
@@ -62,7 +62,7 @@ class LimitChecker {
       if (fill.again) {
         check_known(fill);
       } else if (++fillings > 1) {
-        complain("a request is filled in one place; write fill_packet once");
+        diagnose("a request is filled in one place; write fill_packet once");
       }
     });
     for_each_filling(request.payload, [&](const FillBytes& fill) {
@@ -100,7 +100,7 @@ class LimitChecker {
              std::holds_alternative<Disconnection>(outcome.what);
     });
     if (outcomes.empty() || !silent || request.packet) {
-      complain("client " + client->name +
+      diagnose("client " + client->name +
                " speaks MQTT 3.1.1, which has no response topic: its requests can expect none and "
                "disconnect, and have no packet");
     }
@@ -113,7 +113,7 @@ class LimitChecker {
       if (fill.again) {
         check_known(fill);
       } else {
-        complain(
+        diagnose(
             fmt::format("fill_packet fills what a request sends; where the same bytes are "
                         "meant again, write {{filled: {}}}",
                         fill.excess));
@@ -123,7 +123,7 @@ class LimitChecker {
 
   void check_known(const FillBytes& fill) {
     if (known_.contains(fill.excess)) return;
-    complain(fmt::format("no earlier request has {{fill_packet: {}}}", fill.excess));
+    diagnose(fmt::format("no earlier request has {{fill_packet: {}}}", fill.excess));
   }
 
   [[nodiscard]] bool declares(std::string_view capability) const {
@@ -131,7 +131,7 @@ class LimitChecker {
            case_.requires_.end();
   }
 
-  void complain(std::string text) { errors_.push_back({position_, std::move(text)}); }
+  void diagnose(std::string text) { errors_.push_back({position_, std::move(text)}); }
 
   const Case& case_;
   std::vector<LoadError>& errors_;

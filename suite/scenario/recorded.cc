@@ -42,7 +42,7 @@ std::string load_by(YamlReader& reader, YamlNode node) {
   const auto& known = fields::kRecordedBy;
   if (std::find(known.begin(), known.end(), *by) != known.end()) return *by;
   const std::string guess = nearest(*by, known);
-  reader.complain(node, "by must be explore, record or hand, not \"" + *by + "\"" +
+  reader.diagnose(node, "by must be explore, record or hand, not \"" + *by + "\"" +
                             (guess.empty() ? "" : "; did you mean \"" + guess + "\"?"));
   return {};
 }
@@ -51,7 +51,7 @@ std::string load_time(YamlReader& reader, YamlNode node) {
   if (!node.is_defined()) return {};
   const auto when = reader.text(node, "when");
   if (when && !is_utc_time(*when)) {
-    reader.complain(node, "when must be a time in UTC such as '2026-01-01T00:00:00Z'");
+    reader.diagnose(node, "when must be a time in UTC such as '2026-01-01T00:00:00Z'");
   }
   return when.value_or("");
 }
@@ -60,9 +60,9 @@ std::string load_time(YamlReader& reader, YamlNode node) {
 std::string load_endpoint(YamlReader& reader, YamlNode node) {
   if (!node.is_defined()) return {};
   const auto endpoint = reader.text(node, "endpoint");
-  if (endpoint && endpoint->empty()) reader.complain(node, "endpoint must not be empty");
+  if (endpoint && endpoint->empty()) reader.diagnose(node, "endpoint must not be empty");
   if (endpoint && endpoint::redacted(*endpoint) != *endpoint) {
-    reader.complain(node,
+    reader.diagnose(node,
                     "endpoint must be a URL that has no password, or *** in the place of it: files "
                     "are passed on");
   }
@@ -79,14 +79,14 @@ std::optional<std::uint64_t> load_seed(YamlReader& reader, YamlNode node) {
     const bool padded = text.size() > 1 && text[0] == '0';  // YAML 1.1 readers take 010 for eight
     if (code == std::errc{} && stop == end && !padded) return seed;
   }
-  reader.complain(node, "seed must be a whole number from 0 to " +
+  reader.diagnose(node, "seed must be a whole number from 0 to " +
                             std::to_string(std::numeric_limits<std::uint64_t>::max()) +
                             " without quotes");
   return std::nullopt;
 }
 
 void load_failure(YamlReader& reader, YamlNode node, Recorded& out) {
-  const std::size_t errors_before = reader.complaints();
+  const std::size_t errors_before = reader.diagnostics();
   YamlNode words;
   bool has_words = false;
   for (const auto& [name, member] : kFailure) {
@@ -94,13 +94,13 @@ void load_failure(YamlReader& reader, YamlNode node, Recorded& out) {
     if (!value.is_defined()) continue;
     const auto text = reader.text(value, name);
     if (!text) continue;
-    if (text->empty()) reader.complain(value, std::string(name) + " must not be empty");
+    if (text->empty()) reader.diagnose(value, std::string(name) + " must not be empty");
     out.*member = *text;
     if (!has_words) words = value;
     has_words = true;
   }
-  if (has_words && !out.failed() && reader.complaints() == errors_before) {
-    reader.complain(words, "a failure is known again by its requirement or its signature: add one");
+  if (has_words && !out.failed() && reader.diagnostics() == errors_before) {
+    reader.diagnose(words, "a failure is known again by its requirement or its signature: add one");
   }
 }
 
@@ -108,7 +108,7 @@ void load_failure(YamlReader& reader, YamlNode node, Recorded& out) {
 
 std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
                                       const std::set<std::string>& requirements) {
-  const std::size_t errors_before = reader.complaints();
+  const std::size_t errors_before = reader.diagnostics();
   if (!reader.check_map(node, "recorded", fields::kRecorded, {"by"})) return std::nullopt;
   Recorded out{.by = load_by(reader, node.member("by")),
                .when = load_time(reader, node.member("when")),
@@ -118,12 +118,12 @@ std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
   if (!out.requirement.empty() && !requirements.contains(out.requirement)) {
     const std::string guess = nearest(
         out.requirement, std::vector<std::string_view>(requirements.begin(), requirements.end()));
-    reader.complain(node.member("requirement"),
+    reader.diagnose(node.member("requirement"),
                     "there is no requirement \"" + out.requirement + "\"" +
                         (guess.empty() ? "; see fencepost list requirements"
                                        : "; did you mean \"" + guess + "\"?"));
   }
-  if (reader.complaints() > errors_before) return std::nullopt;
+  if (reader.diagnostics() > errors_before) return std::nullopt;
   return out;
 }
 

@@ -21,7 +21,7 @@ std::string in_case_of(const Recorded& recorded) { return file_with(text_of(reco
 
 std::optional<Recorded> loaded(const std::string& text) {
   const Loaded file = load(text);
-  EXPECT_THAT(file.complaints(), IsEmpty()) << text;
+  EXPECT_THAT(file.diagnostics(), IsEmpty()) << text;
   return file.cases.empty() ? std::nullopt : file.cases.front().recorded;
 }
 
@@ -56,7 +56,7 @@ TEST(Recorded, IsWrittenWithoutPasswordAndOnOneLineEach) {
             "  requirement: 'GET-HIT-1'\n  message: 'a b\\x00\\xff'\n"
             "  actual: \"a\\nb\\x00\"\n");
   EXPECT_THAT(
-      load(in_case("recorded: {by: record, endpoint: 'mqtt://me:***@broker:1883'}")).complaints(),
+      load(in_case("recorded: {by: record, endpoint: 'mqtt://me:***@broker:1883'}")).diagnostics(),
       IsEmpty());
 }
 
@@ -66,7 +66,7 @@ TEST(Recorded, IsCutWhereItIsLong) {
 
 struct Mistake {
   std::string lines;
-  std::string complaint;
+  std::string diagnostic;
 };
 void PrintTo(const Mistake& row, std::ostream* out) { *out << row.lines; }
 
@@ -74,7 +74,7 @@ class RecordedMistakes : public testing::TestWithParam<Mistake> {};
 
 TEST_P(RecordedMistakes, AreShownWhereTheyStand) {
   const Loaded file = load(in_case(GetParam().lines));
-  EXPECT_THAT(file.complaints(), ElementsAre(HasSubstr(GetParam().complaint)));
+  EXPECT_THAT(file.diagnostics(), ElementsAre(HasSubstr(GetParam().diagnostic)));
   EXPECT_THAT(file.cases, IsEmpty());
 }
 
@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(All, RecordedMistakes, testing::ValuesIn(kMistakes));
 
 TEST(Recorded, RefusesAPasswordAndDoesNotRepeatIt) {
   const Loaded file = load(in_case("recorded: {by: hand, endpoint: 'mqtt://me:secret@broker'}"));
-  EXPECT_THAT(file.complaints(),
+  EXPECT_THAT(file.diagnostics(),
               ElementsAre(AllOf(HasSubstr("f:6:36: endpoint must be a URL that has no password"),
                                 Not(HasSubstr("secret")))));
 }

@@ -41,7 +41,7 @@ bool RequestLoader::check_sent_members(const std::string& action, YamlNode membe
   for (const auto& entry : members.entries()) {
     const std::string name = entry.key.scalar();
     if (!sent.contains(name) || own.contains(name)) continue;
-    reader_.complain(entry.key, action + " takes no " + name + "; remove it");
+    reader_.diagnose(entry.key, action + " takes no " + name + "; remove it");
     return false;
   }
   return true;
@@ -58,12 +58,12 @@ std::optional<BytesSpec> RequestLoader::load_command(const std::string& action, 
   const YamlNode value = body.member("value");
   const YamlNode options = body.member("options");
   if (!key.is_defined()) {
-    reader_.complain(body, action + " needs the key \"key\"");
+    reader_.diagnose(body, action + " needs the key \"key\"");
     return std::nullopt;
   }
   const bool has_value = action == "set" || action == "vdel";
   if (has_value && !value.is_defined()) {
-    reader_.complain(body,
+    reader_.diagnose(body,
                      action + " needs the key \"value\", e.g. " + action + ": {key: k, value: v}");
     return std::nullopt;
   }
@@ -91,12 +91,12 @@ std::optional<BytesSpec> RequestLoader::load_sent_payload(YamlNode body) {
   const YamlNode command = body.member("command");
   const YamlNode payload = body.member("payload");
   if (command.is_defined() == payload.is_defined()) {
-    reader_.complain(body, "send needs either command: [...] or payload: <bytes>");
+    reader_.diagnose(body, "send needs either command: [...] or payload: <bytes>");
     return std::nullopt;
   }
   if (payload.is_defined()) return load_bytes(reader_, payload, "payload");
   if (!command.is_list()) {
-    reader_.complain(command, "command must be a list of arguments, e.g. [\"GET\", {key: k}]");
+    reader_.diagnose(command, "command must be a list of arguments, e.g. [\"GET\", {key: k}]");
     return std::nullopt;
   }
   CommandBytes out;
@@ -112,11 +112,11 @@ void RequestLoader::load_mark(YamlNode node, RequestStep& request) {
   const auto name = reader_.text(node, "mark");
   if (!name) return;
   if (!is_name(*name)) {
-    reader_.complain(node, "mark \"" + *name +
+    reader_.diagnose(node, "mark \"" + *name +
                                "\" must be letters, digits, _ and -, and begin with "
                                "a letter");
   } else if (!known_.marks.insert(*name).second) {
-    reader_.complain(node, "an earlier step has mark: " + *name + "; choose another name");
+    reader_.diagnose(node, "an earlier step has mark: " + *name + "; choose another name");
   }
   request.mark = *name;
 }
@@ -130,7 +130,7 @@ TimestampSpec RequestLoader::load_timestamp(YamlNode node, std::string_view what
   if (!text || *text == kNoneWord) return NoTimestamp{};
   auto expression = parse_timestamp_expression(*text);
   if (!expression) {
-    reader_.complain(node, expression.error());
+    reader_.diagnose(node, expression.error());
     return NoTimestamp{};
   }
   check_base(expression->base, node);
@@ -139,10 +139,10 @@ TimestampSpec RequestLoader::load_timestamp(YamlNode node, std::string_view what
 
 void RequestLoader::check_base(const std::string& base, YamlNode node) {
   if (known_.unanswered.contains(base)) {
-    reader_.complain(node, "the pipeline sends this request before the reply with \"" + base +
+    reader_.diagnose(node, "the pipeline sends this request before the reply with \"" + base +
                                "\" is there; end the pipeline before it");
   } else if (base != "now" && base != kSkewLimit && !known_.timestamps.contains(base)) {
-    reader_.complain(node, "no earlier step saves a timestamp as \"" + base +
+    reader_.diagnose(node, "no earlier step saves a timestamp as \"" + base +
                                "\"; add ts: {save: " + base + "} to the step that receives it");
   }
 }
@@ -194,7 +194,7 @@ void RequestLoader::load_envelope(YamlNode body, RequestStep& request) {
   const YamlNode topic = body.member("topic");
   load_optional_bytes(topic, "topic", request.topic, no_topic);
   if (no_topic)
-    reader_.complain(topic, "a request has a topic; {escaped: none} is the topic \"none\"");
+    reader_.diagnose(topic, "a request has a topic; {escaped: none} is the topic \"none\"");
   load_optional_bytes(body.member("response_topic"), "response_topic", request.response_topic,
                       request.no_response_topic);
   load_optional_bytes(body.member("correlation"), "correlation", request.correlation,
@@ -215,12 +215,12 @@ void RequestLoader::load_twice(YamlNode node, const RequestStep& request, Packet
   };
   for (const std::string& name : packet.twice) {
     if (std::find(fields::kTwice.begin(), fields::kTwice.end(), name) == fields::kTwice.end()) {
-      reader_.complain(node,
+      reader_.diagnose(node,
                        "twice takes response_topic, correlation, content_type, "
                        "payload_format and expiry, not \"" +
                            name + "\"");
     } else if (!has(name)) {
-      reader_.complain(node, "the request has no " + name + ", so none can be there twice");
+      reader_.diagnose(node, "the request has no " + name + ", so none can be there twice");
     }
   }
 }
@@ -234,16 +234,16 @@ void RequestLoader::load_packet(YamlNode node, RequestStep& request) {
     const YamlNode member = node.member(key);
     return member.is_defined() ? reader_.integer(member, key, least, most) : std::nullopt;
   };
-  constexpr std::int64_t kMostOfTwoBytes = std::numeric_limits<std::uint16_t>::max();
-  constexpr std::int64_t kMostWrong = 1'000'000;
+  constexpr std::int64_t kMaxOfTwoBytes = std::numeric_limits<std::uint16_t>::max();
+  constexpr std::int64_t kMaxWrong = 1'000'000;
   if (const YamlNode dup = node.member("dup"); dup.is_defined()) {
     packet.duplicate = reader_.boolean(dup, "dup").value_or(false);
   }
   packet.qos_3 = integer("qos", 3, 3).has_value();
-  if (const auto id = integer("id", 0, kMostOfTwoBytes)) {
+  if (const auto id = integer("id", 0, kMaxOfTwoBytes)) {
     packet.id = static_cast<std::uint16_t>(*id);
   }
-  if (const auto alias = integer("topic_alias", 0, kMostOfTwoBytes)) {
+  if (const auto alias = integer("topic_alias", 0, kMaxOfTwoBytes)) {
     packet.topic_alias = static_cast<std::uint16_t>(*alias);
   }
   if (const YamlNode twice = node.member("twice"); twice.is_defined()) {
@@ -254,15 +254,15 @@ void RequestLoader::load_packet(YamlNode node, RequestStep& request) {
     if (auto literal = bytes ? literal_of(*bytes) : std::nullopt) {
       packet.more_properties = std::move(*literal);
     } else if (bytes) {
-      reader_.complain(more, "more_properties takes text, escaped, hex, and join of these");
+      reader_.diagnose(more, "more_properties takes text, escaped, hex, and join of these");
     }
   }
   packet.wrong_length =
-      static_cast<std::int32_t>(integer("wrong_length", -kMostWrong, kMostWrong).value_or(0));
+      static_cast<std::int32_t>(integer("wrong_length", -kMaxWrong, kMaxWrong).value_or(0));
   const bool says_more = node.member("qos").is_defined() || node.member("twice").is_defined() ||
                          node.member("more_properties").is_defined();
   if (packet == PacketSpec{} && !says_more) {
-    reader_.complain(node, "this packet is like any other; remove packet");
+    reader_.diagnose(node, "this packet is like any other; remove packet");
     return;
   }
   request.packet = std::move(packet);
@@ -271,7 +271,7 @@ void RequestLoader::load_packet(YamlNode node, RequestStep& request) {
 void RequestLoader::load_user_properties(YamlNode node, RequestStep& request) {
   if (!node.is_defined()) return;
   if (!node.is_list()) {
-    reader_.complain(node,
+    reader_.diagnose(node,
                      "properties of a request must be a list of pairs, e.g. "
                      "[[\"__srcId\", \"x\"]]");
     return;
@@ -281,7 +281,7 @@ void RequestLoader::load_user_properties(YamlNode node, RequestStep& request) {
     if (texts.size() == 2 && pair.size() == 2) {
       request.user_properties.emplace_back(texts[0], texts[1]);
     } else if (pair.is_list() && texts.size() == pair.size()) {
-      reader_.complain(pair, "a user property is a pair [name, value]");
+      reader_.diagnose(pair, "a user property is a pair [name, value]");
     }
   }
 }
@@ -329,7 +329,7 @@ void refuse_sent(YamlReader& reader, const std::optional<TimestampCheck>& check,
                     check->greater_than.end()) {
     return;
   }
-  reader.complain(node.member("ts").member("greater_than"),
+  reader.diagnose(node.member("ts").member("greater_than"),
                   "nothing is greater than sent here, as no request with a ts is being answered");
 }
 

@@ -44,7 +44,7 @@ std::vector<std::string> load_documents(YamlReader& reader, YamlNode node) {
   reader.for_each_text(member, "documents", [&](const std::string& name, YamlNode item) {
     out.push_back(name);
     if (std::find(kDocuments.begin(), kDocuments.end(), name) != kDocuments.end()) return;
-    reader.complain(item, "there is no document \"" + name + "\"; there are ga and preview");
+    reader.diagnose(item, "there is no document \"" + name + "\"; there are ga and preview");
   });
   return out;
 }
@@ -79,7 +79,7 @@ std::string load_client_side(YamlReader& reader, YamlNode node, const Requiremen
   if (requirement.binds != "client") return reader.text(member, kKey).value_or("");
   const auto judged = reader.boolean(member, kKey);
   if (!judged) return {};
-  if (!*judged) reader.complain(member, "judged_of_clients is true, or left out");
+  if (!*judged) reader.diagnose(member, "judged_of_clients is true, or left out");
   return requirement.text;
 }
 
@@ -102,7 +102,7 @@ std::optional<Requirement> load_requirement(YamlReader& reader, YamlNode node) {
   if (const auto known = level_named(level)) {
     out.level = *known;
   } else {
-    reader.complain(node, "level must be must, should or may, not \"" + level + "\"");
+    reader.diagnose(node, "level must be must, should or may, not \"" + level + "\"");
   }
   if (const auto open = node.member("open"); open.is_defined()) {
     out.open = reader.boolean(open, "open").value_or(false);
@@ -113,7 +113,7 @@ std::optional<Requirement> load_requirement(YamlReader& reader, YamlNode node) {
   out.dialects = load_texts_by_name(reader, node, "dialects");
   out.of_clients = load_client_side(reader, node, out);
   if (out.observe.empty() == out.untestable.empty()) {
-    reader.complain(node, out.id + " needs either observe or untestable");
+    reader.diagnose(node, out.id + " needs either observe or untestable");
   }
   return out;
 }
@@ -164,7 +164,7 @@ Catalogue Catalogue::load(const SourceFile& file, std::vector<LoadError>& errors
     auto requirement = load_requirement(reader, node);
     if (!requirement) continue;
     if (!seen.insert(requirement->id).second) {
-      reader.complain(node, "the requirement " + requirement->id + " stands twice");
+      reader.diagnose(node, "the requirement " + requirement->id + " stands twice");
     }
     out.requirements_.push_back(std::move(*requirement));
   }

@@ -23,7 +23,7 @@ struct Loaded {
   std::vector<Case> cases;
   std::vector<LoadError> errors;
 
-  [[nodiscard]] std::vector<std::string> complaints() const {
+  [[nodiscard]] std::vector<std::string> diagnostics() const {
     std::vector<std::string> out;
     for (const LoadError& error : errors) out.push_back(describe(error));
     return out;

@@ -16,7 +16,7 @@
 #include "suite/scenario/library.h"
 #include "suite/scenario/scenario_fields.h"
 #include "suite/scenario/scenario_fixture.h"
-#include "suite/scenario/untied.h"
+#include "suite/scenario/unchecked_outcomes.h"
 
 namespace fencepost::scenario {
 namespace {
@@ -55,7 +55,7 @@ TEST(ScenarioManual, HasAnExampleThatLoads) {
   const std::vector<std::string> blocks = blocks_of_the_manual();
   ASSERT_FALSE(blocks.empty());
   const Loaded loaded = load_manual(blocks.front());
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
   EXPECT_EQ(loaded.cases.size(), 1U);
 }
 
@@ -65,7 +65,7 @@ TEST(ScenarioManual, HasStepsThatLoad) {
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     if (is_case(blocks[i])) continue;
     const Loaded loaded = load(file_with("    clients: {a: {}, b: {}}\n", indented(blocks[i], 6)));
-    EXPECT_THAT(loaded.complaints(), IsEmpty()) << blocks[i];
+    EXPECT_THAT(loaded.diagnostics(), IsEmpty()) << blocks[i];
   }
 }
 
@@ -74,7 +74,7 @@ TEST(ScenarioManual, HasCasesThatLoad) {
   for (const std::string& block : blocks_of_the_manual()) {
     if (!is_case(block)) continue;
     const Loaded loaded = load_manual("area: test\ncases:\n" + indented(block, 2));
-    EXPECT_THAT(loaded.complaints(), IsEmpty());
+    EXPECT_THAT(loaded.diagnostics(), IsEmpty());
     cases += loaded.cases.size();
   }
   EXPECT_EQ(cases, 6U);  // a family of four, and one
@@ -83,9 +83,9 @@ TEST(ScenarioManual, HasCasesThatLoad) {
 // --- words for what brokers know
 // ------------------------------------------------------------------
 
-std::string complaints_of(const std::string& file) {
+std::string diagnostics_of(const std::string& file) {
   std::string out;
-  for (const std::string& each : load(file).complaints()) out += each + "\n";
+  for (const std::string& each : load(file).diagnostics()) out += each + "\n";
   return out;
 }
 
@@ -93,13 +93,13 @@ TEST(ScenarioLoader, LimitsAndWillsOfAClientNeedARealConnection) {
   for (const std::string option :
        {"receive_maximum: 1", "max_packet_size: 2000", "will: {topic: t, payload: p}"}) {
     const std::string clients = "clients: {a: {" + option + "}}";
-    EXPECT_THAT(complaints_of(in_case(clients)),
+    EXPECT_THAT(diagnostics_of(in_case(clients)),
                 HasSubstr("client a needs a real connection: write requires: [transport]"));
-    EXPECT_EQ(complaints_of(in_case("requires: [transport]\n" + clients)), "");
+    EXPECT_EQ(diagnostics_of(in_case("requires: [transport]\n" + clients)), "");
   }
-  EXPECT_THAT(complaints_of(in_case("requires: [transport]\nclients: {a: {receive_maximum: 0}}")),
+  EXPECT_THAT(diagnostics_of(in_case("requires: [transport]\nclients: {a: {receive_maximum: 0}}")),
               HasSubstr("receive_maximum must be a whole number from 1 to 65535"));
-  EXPECT_THAT(complaints_of(in_case("requires: [transport]\nclients: {a: {will: {topic: t}}}")),
+  EXPECT_THAT(diagnostics_of(in_case("requires: [transport]\nclients: {a: {will: {topic: t}}}")),
               HasSubstr("will needs the key \"payload\""));
 }
 
@@ -108,13 +108,13 @@ TEST(ScenarioLoader, WhatFewClientsCanSayNeedsOurs) {
        {"connect_properties: {hex: '22 00 0a'}", "subscribe_properties: {hex: '0b 01'}",
         "subscription_options: 4", "topic_aliases: true"}) {
     const std::string clients = "clients: {a: {" + option + "}}";
-    EXPECT_THAT(complaints_of(in_case(clients)), HasSubstr("write requires: [odd-packets]"));
-    EXPECT_EQ(complaints_of(in_case("requires: [odd-packets]\n" + clients)), "");
+    EXPECT_THAT(diagnostics_of(in_case(clients)), HasSubstr("write requires: [odd-packets]"));
+    EXPECT_EQ(diagnostics_of(in_case("requires: [odd-packets]\n" + clients)), "");
   }
   EXPECT_THAT(
-      complaints_of(in_case("requires: [odd-packets]\nclients: {a: {subscription_options: 5}}")),
+      diagnostics_of(in_case("requires: [odd-packets]\nclients: {a: {subscription_options: 5}}")),
       HasSubstr("leaves out the QoS"));
-  EXPECT_THAT(complaints_of(
+  EXPECT_THAT(diagnostics_of(
                   in_case("requires: [odd-packets]\nclients: {a: {connect_properties: {key: k}}}")),
               HasSubstr("connect_properties takes text, escaped, hex, and join of these"));
 }
@@ -126,48 +126,49 @@ TEST(ScenarioLoader, AnOptionalNotificationIsFencedByAnotherClient) {
         "      - notification: {client: b, key: k, operation: set, optional: {writer: " + writer +
             ", point: " + point + ", came: told, missing: quiet}}\n");
   };
-  EXPECT_EQ(complaints_of(with("a", "SET-NX-1")), "");
-  EXPECT_THAT(complaints_of(with("b", "SET-NX-1")),
+  EXPECT_EQ(diagnostics_of(with("a", "SET-NX-1")), "");
+  EXPECT_THAT(diagnostics_of(with("b", "SET-NX-1")),
               HasSubstr("writer must be another client than the one that is notified"));
-  EXPECT_THAT(complaints_of(with("a", "SET-NX-2")),
+  EXPECT_THAT(diagnostics_of(with("a", "SET-NX-2")),
               HasSubstr("SET-NX-2 is not among the requirements of this case"));
 }
 
 TEST(ScenarioLoader, ASilenceShowsOutcomesOfItsCasesRequirements) {
-  EXPECT_EQ(complaints_of(in_steps("- silence: {client: a, shows: {SET-NX-1: quiet}}")), "");
-  EXPECT_THAT(complaints_of(in_steps("- silence: {client: a, shows: {SET-NX-2: quiet}}")),
+  EXPECT_EQ(diagnostics_of(in_steps("- silence: {client: a, shows: {SET-NX-1: quiet}}")), "");
+  EXPECT_THAT(diagnostics_of(in_steps("- silence: {client: a, shows: {SET-NX-2: quiet}}")),
               HasSubstr("SET-NX-2 is not among the requirements of this case"));
-  EXPECT_THAT(complaints_of(in_steps("- silence: {client: a, shows: {}}")),
+  EXPECT_THAT(diagnostics_of(in_steps("- silence: {client: a, shows: {}}")),
               HasSubstr("shows must map open requirements to their outcomes"));
 }
 
 TEST(ScenarioLoader, TheVersionOfAValueIsASavedOne) {
   const std::string save = "- set: {key: k, value: w}\n  expect: {reply: ok, ts: {save: v1}}\n";
-  EXPECT_EQ(complaints_of(in_steps(save + "- get: k\n  expect: {ts: {of_value: {w: v1}}}")), "");
-  EXPECT_THAT(complaints_of(in_steps(save + "- get: k\n  expect: {ts: {of_value: {w: v2}}}")),
+  EXPECT_EQ(diagnostics_of(in_steps(save + "- get: k\n  expect: {ts: {of_value: {w: v1}}}")), "");
+  EXPECT_THAT(diagnostics_of(in_steps(save + "- get: k\n  expect: {ts: {of_value: {w: v2}}}")),
               HasSubstr("v2"));
 }
 
-TEST(UntiedRequests, AreThoseThatMayHaveBeenRefusedAndCarriedOut) {
-  const auto untied = [](const std::string& steps) {
+TEST(UncheckedOutcomes, AreThoseThatMayHaveBeenRefusedAndCarriedOut) {
+  const auto unchecked = [](const std::string& steps) {
     const Loaded loaded = load(in_steps(steps));
-    EXPECT_THAT(loaded.complaints(), IsEmpty());
-    return loaded.cases.empty() ? std::size_t{9} : untied_requests(loaded.cases[0]).size();
+    EXPECT_THAT(loaded.diagnostics(), IsEmpty());
+    return loaded.cases.empty() ? std::size_t{9}
+                                : requests_with_unchecked_outcomes(loaded.cases[0]).size();
   };
   const std::string either = "  expect: {reply: {open: {refused: error, done: ok}}}\n";
   const std::string set = "- set: {key: l, value: w, mark: m}\n" + either;
-  EXPECT_EQ(untied(set), 1U);
-  EXPECT_EQ(untied(set + "- get: l\n  expect: missing"), 1U);
-  EXPECT_EQ(untied(set + "  note: Nobody reads it."), 0U);
+  EXPECT_EQ(unchecked(set), 1U);
+  EXPECT_EQ(unchecked(set + "- get: l\n  expect: missing"), 1U);
+  EXPECT_EQ(unchecked(set + "  note: Nobody reads it."), 0U);
   EXPECT_EQ(
-      untied(set + "- get: l\n  expect: {reply: {by: {m: {done: {value: w}, else: missing}}}}"),
+      unchecked(set + "- get: l\n  expect: {reply: {by: {m: {done: {value: w}, else: missing}}}}"),
       0U);
-  EXPECT_EQ(untied("- keynotify: {key: l, mark: m}\n" + either +
-                   "- notification: {key: l, operation: set, when: {m: [done]}}"),
+  EXPECT_EQ(unchecked("- keynotify: {key: l, mark: m}\n" + either +
+                      "- notification: {key: l, operation: set, when: {m: [done]}}"),
             0U);
-  EXPECT_EQ(untied("- get: l\n  expect: {reply: {open: {refused: error, done: missing}}}"), 0U);
-  EXPECT_EQ(untied("- set: {key: l, value: w}\n"
-                   "  expect: {reply: {open: {syntax: {error: syntax}, other: error}}}"),
+  EXPECT_EQ(unchecked("- get: l\n  expect: {reply: {open: {refused: error, done: missing}}}"), 0U);
+  EXPECT_EQ(unchecked("- set: {key: l, value: w}\n"
+                      "  expect: {reply: {open: {syntax: {error: syntax}, other: error}}}"),
             0U);
 }
 

@@ -29,10 +29,10 @@ bool is_case_id(const std::string& id) {
 
 std::string load_title(YamlReader& reader, YamlNode node, std::string_view what) {
   auto text = reader.text(node, what);
-  if (text && text->empty()) reader.complain(node, std::string(what) + " must not be empty");
+  if (text && text->empty()) reader.diagnose(node, std::string(what) + " must not be empty");
   // It stands on terminals and pages as it is.
   if (text && std::any_of(text->begin(), text->end(), [](unsigned char c) { return c < ' '; })) {
-    reader.complain(node, std::string(what) + " has a control character");
+    reader.diagnose(node, std::string(what) + " has a control character");
   }
   return text.value_or("");
 }
@@ -40,14 +40,14 @@ std::string load_title(YamlReader& reader, YamlNode node, std::string_view what)
 void load_requirements(YamlReader& reader, YamlNode node, const std::set<std::string>& known,
                        Case& out) {
   if (node.is_list() && node.size() == 0) {
-    reader.complain(node, "a case checks at least one requirement");
+    reader.diagnose(node, "a case checks at least one requirement");
   }
   reader.for_each_text(node, "requirements", [&](const std::string& id, YamlNode item) {
     out.requirements.push_back(id);
     if (known.contains(id)) return;
     const std::vector<std::string_view> names(known.begin(), known.end());
     const std::string guess = nearest(id, names);
-    reader.complain(item, "there is no requirement \"" + id + "\"" +
+    reader.diagnose(item, "there is no requirement \"" + id + "\"" +
                               (guess.empty() ? "; see fencepost list requirements"
                                              : "; did you mean \"" + guess + "\"?"));
   });
@@ -60,7 +60,7 @@ void load_divergences(YamlReader& reader, YamlNode node, Case& out) {
     if (divergence) {
       out.divergences.insert(*divergence);
     } else {
-      reader.complain(item, "there is no divergence \"" + name +
+      reader.diagnose(item, "there is no divergence \"" + name +
                                 "\"; there are set-not-applied, vdel-mismatch, delete-operation, "
                                 "lower-token-text and keynotify-error");
     }
@@ -75,7 +75,7 @@ void load_capabilities(YamlReader& reader, YamlNode node, Case& out) {
       return;
     }
     const std::string guess = nearest(name, fields::kCapabilities);
-    reader.complain(
+    reader.diagnose(
         item, "there is no capability \"" + name + "\"; " +
                   (guess.empty() ? std::string("fencepost list capabilities shows those there are")
                                  : "did you mean \"" + guess + "\"?"));
@@ -94,7 +94,7 @@ void check_undeclared_divergences(YamlReader& reader, YamlNode node, Case& test_
   for (const codec::Divergence divergence : found) {
     if (test_case.divergences.contains(divergence)) continue;
     const std::string name(codec::name(divergence));
-    reader.complain(declared.is_defined() ? declared : node,
+    reader.diagnose(declared.is_defined() ? declared : node,
                     "this case depends on the divergence " + name +
                         (test_case.family.empty() ? ": write divergence: [" + list + "]"
                                                   : ": add it to the divergence of the family"));
@@ -110,7 +110,7 @@ void check_unneeded_divergences(YamlReader& reader, YamlNode node,
   for (const YamlNode item : declared.items()) {
     const auto divergence = codec::divergence_named(item.scalar());
     if (divergence && found.contains(*divergence)) continue;
-    reader.complain(
+    reader.diagnose(
         item, "nothing in this case depends on the divergence " + item.scalar() + ": remove it");
   }
 }
@@ -118,7 +118,7 @@ void check_unneeded_divergences(YamlReader& reader, YamlNode node,
 std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
                               const CaseDefaults& file) {
   YamlNode node = member.node;
-  const std::size_t errors_before = reader.complaints();
+  const std::size_t errors_before = reader.diagnostics();
   if (!reader.check_map(node, "case", fields::kCase, {"id", "title", "requirements", "steps"})) {
     return std::nullopt;
   }
@@ -130,7 +130,7 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
   const YamlNode id_node = node.member("id");
   const auto id = reader.text(id_node, "id");
   if (id && !is_case_id(*id)) {
-    reader.complain(id_node,
+    reader.diagnose(id_node,
                     "id \"" + *id +
                         "\" must be at most 80 lower-case letters, digits, dots and dashes, "
                         "and begin with a letter or digit");
@@ -153,28 +153,28 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
     out.exclusive = reader.boolean(exclusive, "exclusive").value_or(false);
   }
   load_clients(reader, node.member("clients"), out);
-  if (reader.complaints() == errors_before) {
+  if (reader.diagnostics() == errors_before) {
     load_steps(reader, node.member("steps"), out);
   }
-  if (reader.complaints() == errors_before) {
+  if (reader.diagnostics() == errors_before) {
     check_undeclared_divergences(reader, node, out);
     check_limits(out, file.errors);
     if (!has_positive_check(out)) {
-      reader.complain(node,
+      reader.diagnose(node,
                       "a store that does nothing would pass this case: add a step that "
                       "expects a definite reply or a notification");
     }
   }
-  if (reader.complaints() > errors_before) return std::nullopt;
+  if (reader.diagnostics() > errors_before) return std::nullopt;
   return out;
 }
 
-using Complaint = std::tuple<int, int, std::string>;
+using Diagnostic = std::tuple<int, int, std::string>;
 
 // Of the errors from `begin` on, which are about a member: leaves out those that an earlier member
 // had as well, and says of the others which member shows it.
 void label_errors(std::vector<LoadError>& errors, std::size_t begin, const std::string& member,
-                  std::set<Complaint>& seen) {
+                  std::set<Diagnostic>& seen) {
   const auto first = errors.begin() + static_cast<std::ptrdiff_t>(begin);
   const auto repeated = [&](const LoadError& error) {
     return !seen.emplace(error.position.line, error.position.column, error.text).second;
@@ -189,10 +189,10 @@ std::vector<Case> load_cases(YamlReader& reader, YamlNode node, const CaseDefaul
   std::vector<Case> out;
   const std::size_t errors_before = errors.size();
   std::set<codec::Divergence> found;
-  std::set<Complaint> seen;
+  std::set<Diagnostic> seen;
   const YamlNode recorded = node.member("recorded");
   if (recorded.is_defined() && node.member("axes").is_defined()) {
-    reader.complain(recorded,
+    reader.diagnose(recorded,
                     "recorded is of one case, and with axes this stands for several; write the one "
                     "that failed as a case of its own");
     return out;
@@ -352,7 +352,7 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
   if (root->member("certifies").is_defined()) return out;
   if (root->member("url").is_defined() && !root->member("area").is_defined() &&
       !root->member("cases").is_defined()) {
-    reader.complain(*root,
+    reader.diagnose(*root,
                     "this is a descriptor, which certify --descriptor and probe read: it has no "
                     "cases");
     return out;
@@ -362,7 +362,7 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
                               errors};
   const YamlNode cases = root->member("cases");
   if (!cases.is_list() || cases.size() == 0) {
-    reader.complain(cases, "cases must be a list of at least one case");
+    reader.diagnose(cases, "cases must be a list of at least one case");
     return out;
   }
   for (std::size_t i = 0; i < cases.size(); ++i) {

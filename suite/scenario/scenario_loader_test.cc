@@ -62,7 +62,7 @@ cases:
 
 TEST(ScenarioLoader, LoadsEveryKeyOfACase) {
   const Loaded loaded = load(std::string(kFullExample));
-  ASSERT_THAT(loaded.complaints(), IsEmpty());
+  ASSERT_THAT(loaded.diagnostics(), IsEmpty());
   ASSERT_EQ(loaded.cases.size(), 2U);
   const Case& full = loaded.cases[0];
   EXPECT_EQ(full.id, "a.full-example-1");
@@ -114,7 +114,7 @@ class GoodStepsTest : public testing::TestWithParam<GoodSteps> {};
 
 TEST_P(GoodStepsTest, LoadAsWritten) {
   const Loaded loaded = load(in_steps(GetParam().yaml));
-  ASSERT_THAT(loaded.complaints(), IsEmpty());
+  ASSERT_THAT(loaded.diagnostics(), IsEmpty());
   ASSERT_EQ(loaded.cases.size(), 1U);
   std::vector<std::string> steps = show_all(loaded.cases[0].steps);
   steps.erase(steps.begin());
@@ -236,7 +236,7 @@ INSTANTIATE_TEST_SUITE_P(OtherActions, GoodStepsTest, testing::ValuesIn(kGoodOth
 
 TEST(ScenarioLoader, TakesTheFirstClientByDefault) {
   const Loaded loaded = load(file_with("    clients: {second: {}, first: {}}\n", ""));
-  ASSERT_THAT(loaded.complaints(), IsEmpty());
+  ASSERT_THAT(loaded.diagnostics(), IsEmpty());
   EXPECT_THAT(show_all(loaded.cases[0].steps),
               ElementsAre(R"(set: second ("SET" <k> "v") ts=now writes:k => ok)"));
 }
@@ -245,7 +245,7 @@ TEST(ScenarioLoader, KnowsATimestampAmongTheUserProperties) {
   const Loaded loaded =
       load(in_steps(R"(- set: {key: k, value: v, ts: none, properties: [[__ts, "1:2:n"]]}
   expect: {ts: {greater_than: [sent]}})"));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
 }
 
 // Requests of a pipeline are judged in order, so one may be compared with what an earlier one has
@@ -255,7 +255,7 @@ TEST(ScenarioLoader, ComparesVersionsWithinAPipeline) {
     - {set: {key: k, value: v}, expect: {ts: {save: v1}}}
     - {set: {key: k, value: v}, expect: {ts: {greater_than: [v1]}}}
 - set: {key: k, value: v, ts: v1})"));
-  EXPECT_THAT(loaded.complaints(), IsEmpty());
+  EXPECT_THAT(loaded.diagnostics(), IsEmpty());
 }
 
 // --- bad files -----------------------------------------------------------------------------------
@@ -273,7 +273,7 @@ class MalformedTest : public testing::TestWithParam<Malformed> {};
 
 TEST_P(MalformedTest, IsRefusedWhereAPersonLooks) {
   const Loaded loaded = load(GetParam().text);
-  ASSERT_EQ(loaded.errors.size(), 1U) << testing::PrintToString(loaded.complaints()) << "\n"
+  ASSERT_EQ(loaded.errors.size(), 1U) << testing::PrintToString(loaded.diagnostics()) << "\n"
                                       << GetParam().text;
   EXPECT_EQ(loaded.errors[0].position.file, "f");
   EXPECT_EQ(loaded.errors[0].position.line, GetParam().line) << GetParam().text;
@@ -602,7 +602,7 @@ INSTANTIATE_TEST_SUITE_P(OtherAction, MalformedTest, testing::ValuesIn(kOtherAct
                          name_of);
 
 // What a step that could not be loaded would have named is known all the same.
-TEST(ScenarioLoader, ComplainsOnceAboutAStepThatOthersDependOn) {
+TEST(ScenarioLoader, ReportsAStepThatOthersDependOnOnce) {
   const std::string file = headed("one", "t", "[SET-NX-1]");
   const Loaded loaded =
       load(file.substr(0, file.find("      - ")) +
@@ -611,24 +611,24 @@ TEST(ScenarioLoader, ComplainsOnceAboutAStepThatOthersDependOn) {
                     "- {get: k, expect: {reply: {by: {t1: {a: missing, else: missing}}}}}\n"
                     "- {get: k, expect: {reply: {value: v}, ts: {equals: v1}}}",
                     6));
-  EXPECT_THAT(loaded.complaints(), ElementsAre(HasSubstr("set has no key \"vlaue\"")));
+  EXPECT_THAT(loaded.diagnostics(), ElementsAre(HasSubstr("set has no key \"vlaue\"")));
 }
 
 // Req: ENV-MQTT5-OPEN-1
 TEST(ScenarioLoader, LetsAClientOfMqtt311ExpectNoReply) {
-  const auto complaints = [](const std::string& client, const std::string& step) {
+  const auto diagnostics = [](const std::string& client, const std::string& step) {
     return load(
                file_with("    requires: [odd-packets]\n    clients: {a: {}, old: " + client + "}\n",
                          step))
-        .complaints();
+        .diagnostics();
   };
   const std::string old = "{protocol: \"3.1.1\"}";
-  EXPECT_THAT(complaints(old, "      - {get: {key: k, client: old}, expect: none}\n"), IsEmpty());
-  EXPECT_THAT(complaints(old, "      - {get: {key: k, client: old}, expect: missing}\n"),
+  EXPECT_THAT(diagnostics(old, "      - {get: {key: k, client: old}, expect: none}\n"), IsEmpty());
+  EXPECT_THAT(diagnostics(old, "      - {get: {key: k, client: old}, expect: missing}\n"),
               ElementsAre(HasSubstr("can expect none and disconnect")));
-  EXPECT_THAT(complaints(old, "      - {get: {key: k, client: old}}\n"),
+  EXPECT_THAT(diagnostics(old, "      - {get: {key: k, client: old}}\n"),
               ElementsAre(HasSubstr("can expect none and disconnect")));
-  EXPECT_THAT(complaints("{protocol: \"5\"}", ""),
+  EXPECT_THAT(diagnostics("{protocol: \"5\"}", ""),
               ElementsAre(HasSubstr("protocol must be \"3.1.1\"")));
 }
 
@@ -641,7 +641,7 @@ TEST(ScenarioLoader, RefusesCasesThatProveNothing) {
     const std::string file = headed("one", "t", "[SET-NX-1]");
     const Loaded loaded = load(file.substr(0, file.find("      - ")) + indented(steps, 6));
     EXPECT_THAT(
-        loaded.complaints(),
+        loaded.diagnostics(),
         ElementsAre("f:3:5: a store that does nothing would pass this case: add a step that "
                     "expects a definite reply or a notification"))
         << steps;
@@ -656,7 +656,7 @@ TEST(ScenarioLoader, TakesOneDefiniteCheckForProof) {
         "- {get: k, expect: {reply: {open: {a: ok, b: error}}}}"}) {
     const std::string file = headed("one", "t", "[SET-NX-1]");
     const Loaded loaded = load(file.substr(0, file.find("      - ")) + indented(steps, 6));
-    EXPECT_THAT(loaded.complaints(), IsEmpty()) << steps;
+    EXPECT_THAT(loaded.diagnostics(), IsEmpty()) << steps;
   }
 }
 
@@ -683,7 +683,7 @@ TEST(ScenarioLoader, RefusesAnIdThatStandsTwice) {
   ASSERT_EQ(loaded.cases.size(), 3U);
   check_unique_ids(loaded.cases, loaded.errors);
   EXPECT_THAT(
-      loaded.complaints(),
+      loaded.diagnostics(),
       ElementsAre(
           "f:8:5: the case id one stands already at f:3; ids are unique and never used again",
           "g:3:5: the case id one stands already at f:3; ids are unique and never used again"));
@@ -715,7 +715,7 @@ TEST(ScenarioLoader, FindsTheDivergencesOfACase) {
     std::string names;
     for (const Divergence divergence : row.divergences) names += codec::name(divergence);
     const Loaded loaded = load(in_steps_with(names, row.step));
-    EXPECT_THAT(loaded.complaints(), IsEmpty()) << row.step;
+    EXPECT_THAT(loaded.diagnostics(), IsEmpty()) << row.step;
     ASSERT_EQ(loaded.cases.size(), 1U);
     EXPECT_EQ(divergences_of(loaded.cases[0]), row.divergences) << row.step;
   }

@@ -19,11 +19,11 @@ std::string describe(const LoadError& error) {
 
 std::vector<std::string> describe_all(const std::vector<LoadError>& errors,
                                       const std::function<std::string(const LoadError&)>& say) {
-  constexpr std::size_t kMostSaid = 100;
+  constexpr std::size_t kMaxSaid = 100;
   std::vector<std::string> out;
-  for (std::size_t i = 0; i < errors.size() && i < kMostSaid; ++i) out.push_back(say(errors[i]));
-  if (errors.size() > kMostSaid) {
-    out.push_back("... and " + std::to_string(errors.size() - kMostSaid) + " more errors");
+  for (std::size_t i = 0; i < errors.size() && i < kMaxSaid; ++i) out.push_back(say(errors[i]));
+  if (errors.size() > kMaxSaid) {
+    out.push_back("... and " + std::to_string(errors.size() - kMaxSaid) + " more errors");
   }
   return out;
 }

@@ -25,7 +25,7 @@ class StepLoader {
 
   void load_steps(YamlNode node) {
     if (!node.is_list() || node.size() == 0) {
-      reader_.complain(node, "steps must be a list of at least one step");
+      reader_.diagnose(node, "steps must be a list of at least one step");
       return;
     }
     case_.steps.reserve(node.size());
@@ -63,14 +63,14 @@ class StepLoader {
       const std::string key = entry.key.scalar();
       if (key == "expect" || key == "note") continue;
       if (action) {
-        reader_.complain(entry.key, "a step has one action, and this one has both \"" + *action +
+        reader_.diagnose(entry.key, "a step has one action, and this one has both \"" + *action +
                                         "\" and \"" + key + "\"; make two steps");
         return std::nullopt;
       }
       action = key;
     }
     if (!action)
-      reader_.complain(node, "this step does nothing; give it an action such as set or get");
+      reader_.diagnose(node, "this step does nothing; give it an action such as set or get");
     return action;
   }
 
@@ -91,7 +91,7 @@ class StepLoader {
       return step;
     }
     if (expect.is_defined()) {
-      reader_.complain(expect, "only requests have an expect; \"" + *action + "\" is none");
+      reader_.diagnose(expect, "only requests have an expect; \"" + *action + "\" is none");
     }
     if (!load_other(*action, body, step)) return std::nullopt;
     return step;
@@ -124,7 +124,7 @@ class StepLoader {
 
   bool load_pipeline(YamlNode body, Step& step) {
     if (!body.is_list() || body.size() < 2) {
-      reader_.complain(body, "pipeline must be a list of at least two requests");
+      reader_.diagnose(body, "pipeline must be a list of at least two requests");
       return false;
     }
     PipelineStep pipeline;
@@ -137,7 +137,7 @@ class StepLoader {
       if (!loaded) return false;
       auto* request = std::get_if<RequestStep>(&loaded->what);
       if (request == nullptr) {
-        reader_.complain(item, "a pipeline has requests only");
+        reader_.diagnose(item, "a pipeline has requests only");
         return false;
       }
       pipeline.requests.push_back(std::move(*request));
@@ -161,7 +161,7 @@ class StepLoader {
     if (!word) return false;
     out.operation = *word == "delete" ? codec::Operation::kDelete : codec::Operation::kSet;
     if (*word != "set" && *word != "delete") {
-      reader_.complain(operation, "operation must be set or delete, not \"" + *word + "\"");
+      reader_.diagnose(operation, "operation must be set or delete, not \"" + *word + "\"");
       return false;
     }
     make_observer(case_, out.client);
@@ -205,7 +205,7 @@ class StepLoader {
                  .missing = reader_.text(node.member("missing"), "missing").value_or("")};
     // Its own changes need not be told to it. Req: NTF-SELF-1
     if (out.writer == step.client) {
-      reader_.complain(node, "writer must be another client than the one that is notified");
+      reader_.diagnose(node, "writer must be another client than the one that is notified");
     }
     step.optional = std::move(out);
     return true;
@@ -234,7 +234,7 @@ class StepLoader {
 
   bool load_shows(YamlNode node, SilenceStep& step) {
     if (!node.is_map() || node.size() == 0) {
-      reader_.complain(node, "shows must map open requirements to their outcomes");
+      reader_.diagnose(node, "shows must map open requirements to their outcomes");
       return false;
     }
     for (const auto& [point, outcome] : node.entries()) {
@@ -298,13 +298,12 @@ class StepLoader {
   }
 
   bool load_fan_out(YamlNode body, Step& step) {
-    constexpr std::int64_t kMostObservers = 200;
+    constexpr std::int64_t kMaxObservers = 200;
     if (!reader_.check_map(body, "fan_out", fields::kFanOut, {"key", "observers"})) return false;
     FanOutStep out;
     out.client = load_client_name(reader_, body.member("client"), case_);
     out.key = reader_.text(body.member("key"), "key").value_or("");
-    const auto observers =
-        reader_.integer(body.member("observers"), "observers", 1, kMostObservers);
+    const auto observers = reader_.integer(body.member("observers"), "observers", 1, kMaxObservers);
     if (!observers) return false;
     out.observers = static_cast<std::size_t>(*observers);
     if (const auto cites = body.member("cites"); cites.is_defined()) {
@@ -317,7 +316,7 @@ class StepLoader {
   bool load_disturbance(const endpoint::DisturbanceKind& kind, YamlNode body, Step& step) {
     const auto word = reader_.text(body, kind.name);
     if (word && *word != kind.object) {
-      reader_.complain(body, fmt::format("{}: {} is all that can be {}, not \"{}\"", kind.name,
+      reader_.diagnose(body, fmt::format("{}: {} is all that can be {}, not \"{}\"", kind.name,
                                          kind.object, kind.done, *word));
     }
     step.what = DisturbStep{&kind};

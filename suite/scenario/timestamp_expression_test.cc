@@ -129,13 +129,13 @@ TEST(TimestampExpression, StopsAtTheEndsOfTheRanges) {
   constexpr std::uint64_t kMaxCounter = std::numeric_limits<std::uint64_t>::max();
   const std::map<std::string, hlc::Timestamp> saved = {
       {"least", {0, 0, "n"}}, {"most", {hlc::kMaxWallMs, kMaxCounter, "n"}}};
-  const std::string kMost = "9223372036854775807:18446744073709551615:n";
+  const std::string kMax = "9223372036854775807:18446744073709551615:n";
   const struct {
     std::string_view text;
     std::string value;
   } kTable[] = {
-      {"most + 0ms", kMost},
-      {"most counter + 0", kMost},
+      {"most + 0ms", kMax},
+      {"most counter + 0", kMax},
       {"most - 1ms", "9223372036854775806:0:n"},
       {"most counter - 1", "9223372036854775807:18446744073709551614:n"},
       {"most + 1ms", "the wall clock of the timestamp would be above 2^63 - 1"},

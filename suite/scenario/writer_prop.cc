@@ -572,9 +572,9 @@ class CaseMaker {
 std::vector<Case> loaded(const std::string& text, const std::set<std::string>& requirements) {
   std::vector<LoadError> errors;
   std::vector<Case> out = load_scenario({"written.yaml", text}, requirements, errors);
-  std::string complaints;
-  for (const LoadError& error : errors) complaints += describe(error) + "\n";
-  EXPECT_EQ(complaints, "") << text;
+  std::string diagnostics;
+  for (const LoadError& error : errors) diagnostics += describe(error) + "\n";
+  EXPECT_EQ(diagnostics, "") << text;
   return out;
 }
 

@@ -18,12 +18,12 @@ namespace {
 constexpr std::string_view kQuotedTag = "!";
 constexpr std::string_view kBlank = " \t\r";
 
-constexpr std::size_t kMostLines = 4'000'000;
-constexpr std::size_t kMostValues = 2'000'000;
+constexpr std::size_t kMaxLines = 4'000'000;
+constexpr std::size_t kMaxValues = 2'000'000;
 // Of one line: the parser looks at all of it before it says that a list begins there.
-constexpr std::ptrdiff_t kMostOpened = 100'000;
-constexpr std::ptrdiff_t kMostCommas = 500'000;
-constexpr std::size_t kMostComplaints = 100;
+constexpr std::ptrdiff_t kMaxOpened = 100'000;
+constexpr std::ptrdiff_t kMaxCommas = 500'000;
+constexpr std::size_t kMaxDiagnostics = 100;
 
 // Of a text that ends in a line feed.
 std::vector<std::string_view> lines_of(std::string_view text) {
@@ -37,20 +37,20 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 }
 
 // Why the parser is not asked at all; nothing of most files.
-std::optional<YamlComplaint> too_much(const std::vector<std::string_view>& lines) {
-  if (lines.size() > kMostLines) {
-    return YamlComplaint{{}, "the file has more than 4,000,000 lines; make several of it"};
+std::optional<YamlDiagnostic> too_much(const std::vector<std::string_view>& lines) {
+  if (lines.size() > kMaxLines) {
+    return YamlDiagnostic{{}, "the file has more than 4,000,000 lines; make several of it"};
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];
-    if (static_cast<std::ptrdiff_t>(line.size()) <= kMostOpened) continue;
+    if (static_cast<std::ptrdiff_t>(line.size()) <= kMaxOpened) continue;
     const YamlPlace place{static_cast<int>(i) + 1, 1};
     if (std::count(line.begin(), line.end(), '[') + std::count(line.begin(), line.end(), '{') >
-        kMostOpened) {
-      return YamlComplaint{place, "this line has more than 100,000 opening brackets and braces"};
+        kMaxOpened) {
+      return YamlDiagnostic{place, "this line has more than 100,000 opening brackets and braces"};
     }
-    if (std::count(line.begin(), line.end(), ',') > kMostCommas) {
-      return YamlComplaint{place, "this line has more than 500,000 commas; make several of it"};
+    if (std::count(line.begin(), line.end(), ',') > kMaxCommas) {
+      return YamlDiagnostic{place, "this line has more than 500,000 commas; make several of it"};
     }
   }
   return std::nullopt;
@@ -142,18 +142,18 @@ class Places {
 class Builder : public YAML::EventHandler {
  public:
   Builder(const Places& places, YamlContent content, YamlTree& tree,
-          std::vector<YamlComplaint>& complaints)
+          std::vector<YamlDiagnostic>& diagnostics)
       : places_(places),
         secret_(content == YamlContent::kSecret),
         tree_(tree),
-        complaints_(complaints) {}
+        diagnostics_(diagnostics) {}
 
   void OnDocumentStart(const YAML::Mark& mark) override {
     if (++documents_ == 1) first_ = mark;
     if (documents_ != 2) return;
     // Before a comma the parser sees one empty document after the other, without end.
     const bool stuck = mark.pos == first_.pos;
-    complain(mark,
+    diagnose(mark,
              stuck ? "this is not YAML: no value begins like this"
                    : "a second document starts here; a file is one document, so make two files");
   }
@@ -163,7 +163,7 @@ class Builder : public YAML::EventHandler {
     finish({.kind = YamlKind::kNull, .place = places_.of_null(mark)});
   }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
-    complain(mark, "aliases are not allowed; write the value out");
+    diagnose(mark, "aliases are not allowed; write the value out");
     finish({.kind = YamlKind::kNull, .place = Places::of(mark)});
   }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
@@ -190,18 +190,18 @@ class Builder : public YAML::EventHandler {
   [[nodiscard]] YamlNode root() const { return root_; }
 
  private:
-  void complain(const YAML::Mark& mark, std::string text) {
-    complaints_.push_back({Places::of(mark), std::move(text)});
+  void diagnose(const YAML::Mark& mark, std::string text) {
+    diagnostics_.push_back({Places::of(mark), std::move(text)});
     // Nobody reads more of them; the exception is for parse_yaml(), which has something to say
     // then.
-    if (complaints_.size() >= kMostComplaints) throw YAML::ParserException(mark, "");
+    if (diagnostics_.size() >= kMaxDiagnostics) throw YAML::ParserException(mark, "");
   }
 
   void look_at(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor) {
-    if (anchor != 0) complain(mark, "anchors (&name) are not allowed; write the value out");
+    if (anchor != 0) diagnose(mark, "anchors (&name) are not allowed; write the value out");
     if (!tag.empty() && tag != "?" && tag != kQuotedTag) {
       const std::string which = secret_ ? "(! before a value)" : "such as " + tag;
-      complain(mark, "tags " + which + " are not allowed; quote the value to make it text");
+      diagnose(mark, "tags " + which + " are not allowed; quote the value to make it text");
     }
   }
 
@@ -214,7 +214,7 @@ class Builder : public YAML::EventHandler {
                      .flow = style == YAML::EmitterStyle::Flow,
                      .place = Places::of(mark)});
     if (open_.size() == kMaxDepth + 1) {
-      complain(mark, "lists and mappings are nested more than 50 deep here");
+      diagnose(mark, "lists and mappings are nested more than 50 deep here");
       throw YAML::ParserException(mark, "");  // there may be any number of them
     }
   }
@@ -226,9 +226,10 @@ class Builder : public YAML::EventHandler {
   }
 
   void finish(YamlNode::Data data) {
-    if (++values_ > kMostValues) {
+    if (++values_ > kMaxValues) {
       const YamlPlace place = data.place;
-      complaints_.push_back({place, "the file has more than 2,000,000 values; make several of it"});
+      diagnostics_.push_back(
+          {place, "the file has more than 2,000,000 values; make several of it"});
       throw YAML::ParserException(YAML::Mark::null_mark(), "");
     }
     const YamlNode node = tree_.add(std::move(data));
@@ -242,7 +243,7 @@ class Builder : public YAML::EventHandler {
   const Places& places_;
   bool secret_;
   YamlTree& tree_;
-  std::vector<YamlComplaint>& complaints_;
+  std::vector<YamlDiagnostic>& diagnostics_;
   std::size_t values_ = 0;
   int documents_ = 0;
   YAML::Mark first_{};                // where the first begins
@@ -265,36 +266,36 @@ std::string words_without_content(const std::string& words, const YamlPlace& pla
 }  // namespace
 
 std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind, YamlTree& tree,
-                                   std::vector<YamlComplaint>& complaints) {
+                                   std::vector<YamlDiagnostic>& diagnostics) {
   // Without a final line feed the parser marks an empty last value differently.
   const std::string text = content.ends_with('\n') ? content : content + "\n";
   const std::vector<std::string_view> lines = lines_of(text);
-  if (auto complaint = too_much(lines)) {
-    complaints.push_back(std::move(*complaint));
+  if (auto diagnostic = too_much(lines)) {
+    diagnostics.push_back(std::move(*diagnostic));
     return std::nullopt;
   }
   if (const auto place = place_of_other_encoding(lines)) {
-    complaints.push_back({*place, "this is not text in UTF-8; save the file as UTF-8"});
+    diagnostics.push_back({*place, "this is not text in UTF-8; save the file as UTF-8"});
     return std::nullopt;
   }
-  const std::size_t before = complaints.size();
+  const std::size_t before = diagnostics.size();
   const Places places(lines);
-  Builder builder(places, kind, tree, complaints);
+  Builder builder(places, kind, tree, diagnostics);
   try {
     std::istringstream in(text);
     YAML::Parser parser(in);
     while (!builder.has_seen_a_second_document() && parser.HandleNextDocument(builder)) {
     }
   } catch (const YAML::Exception& error) {
-    if (complaints.size() == before) {
+    if (diagnostics.size() == before) {
       const YamlPlace place = places.within(error.mark);
-      complaints.push_back(
+      diagnostics.push_back(
           {place, "this is not YAML: " + (kind == YamlContent::kSecret
                                               ? words_without_content(error.msg, place, lines)
                                               : error.msg)});
     }
   }
-  if (complaints.size() > before) return std::nullopt;
+  if (diagnostics.size() > before) return std::nullopt;
   return builder.root().is_defined() ? builder.root() : tree.add({});
 }
 

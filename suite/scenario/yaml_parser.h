@@ -11,7 +11,7 @@
 
 namespace fencepost::scenario {
 
-struct YamlComplaint {
+struct YamlDiagnostic {
   YamlPlace place;
   std::string text;
 };
@@ -25,6 +25,6 @@ enum class YamlContent { kPublic, kSecret };
 // token is.
 [[nodiscard]] std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind,
                                                  YamlTree& tree,
-                                                 std::vector<YamlComplaint>& complaints);
+                                                 std::vector<YamlDiagnostic>& diagnostics);
 
 }  // namespace fencepost::scenario

@@ -28,15 +28,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-constexpr std::size_t kMostShown = 200;        // of a value, in a complaint
-constexpr std::size_t kMostComplained = 1000;  // bytes
+constexpr std::size_t kMaxShown = 200;       // of a value, in a complaint
+constexpr std::size_t kMaxDiagnosed = 1000;  // bytes
 
 std::string kind_of(YamlNode node, bool quote = true) {
   if (node.is_map()) return "a mapping";
   if (node.is_list()) return "a list";
   if (!node.is_scalar()) return "nothing";
   // What a file holds on one line may be megabytes.
-  return quote ? "\"" + text::shortened(text::printable(node.scalar()), kMostShown) + "\""
+  return quote ? "\"" + text::shortened(text::printable(node.scalar()), kMaxShown) + "\""
                : "a text";
 }
 
@@ -46,8 +46,8 @@ std::optional<std::chrono::milliseconds> parse_duration(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit = text.substr(static_cast<std::size_t>(end - text.data()));
-  constexpr std::int64_t kMost = 1'000'000'000;
-  if (code != std::errc{} || text.starts_with('-') || number > kMost) return std::nullopt;
+  constexpr std::int64_t kMax = 1'000'000'000;
+  if (code != std::errc{} || text.starts_with('-') || number > kMax) return std::nullopt;
   if (unit == "ms") return std::chrono::milliseconds{number};
   if (unit == "s") return std::chrono::seconds{number};
   if (unit == "m") return std::chrono::minutes{number};
@@ -76,11 +76,11 @@ std::optional<YamlNode> YamlReader::parse(const std::string& content) {
     errors_.push_back({{file_, 1, 1}, fmt::format("this is {}", kind)});
     return std::nullopt;
   }
-  std::vector<YamlComplaint> complaints;
-  const auto root = parse_yaml(content, content_, tree_, complaints);
-  for (YamlComplaint& complaint : complaints) {
-    const auto [line, column] = complaint.place;
-    errors_.push_back({{file_, line, column}, std::move(complaint.text)});
+  std::vector<YamlDiagnostic> diagnostics;
+  const auto root = parse_yaml(content, content_, tree_, diagnostics);
+  for (YamlDiagnostic& diagnostic : diagnostics) {
+    const auto [line, column] = diagnostic.place;
+    errors_.push_back({{file_, line, column}, std::move(diagnostic.text)});
   }
   return root;
 }
@@ -96,23 +96,23 @@ Position YamlReader::position(YamlNode node) const {
   return {file_, node.place().line, node.place().column};
 }
 
-void YamlReader::complain(YamlNode node, std::string_view text) {
-  errors_.push_back({position(node), text::shortened(text::printable(text), kMostComplained)});
+void YamlReader::diagnose(YamlNode node, std::string_view text) {
+  errors_.push_back({position(node), text::shortened(text::printable(text), kMaxDiagnosed)});
 }
 
 std::string YamlReader::shown(YamlNode node) const {
   return kind_of(node, content_ == Content::kPublic);
 }
 
-void YamlReader::complain_of_unknown_key(YamlNode key, std::string_view what,
-                                         std::span<const std::string_view> allowed) {
+void YamlReader::diagnose_unknown_key(YamlNode key, std::string_view what,
+                                      std::span<const std::string_view> allowed) {
   const std::string guess = nearest(key.is_scalar() ? key.scalar() : "", allowed);
   std::string list;
   for (const std::string_view name : allowed)
     list += (list.empty() ? "" : ", ") + std::string(name);
   // A password on a line of its own is a key to YAML.
   const std::string unknown = content_ == Content::kSecret ? "no such key" : "no key " + shown(key);
-  complain(key,
+  diagnose(key,
            std::string(what) + " has " + unknown +
                (guess.empty() ? "; it may have: " + list : "; did you mean \"" + guess + "\"?"));
 }
@@ -121,7 +121,7 @@ bool YamlReader::check_map(YamlNode node, std::string_view what,
                            std::span<const std::string_view> allowed,
                            std::initializer_list<std::string_view> required) {
   if (!node.is_map()) {
-    complain(node, std::string(what) + " must be a mapping, not " + shown(node));
+    diagnose(node, std::string(what) + " must be a mapping, not " + shown(node));
     return false;
   }
   bool good = true;
@@ -129,17 +129,17 @@ bool YamlReader::check_map(YamlNode node, std::string_view what,
   for (const auto& entry : node.entries()) {
     const std::string key = entry.key.is_scalar() ? entry.key.scalar() : "";
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
-      complain_of_unknown_key(entry.key, what, allowed);
+      diagnose_unknown_key(entry.key, what, allowed);
       good = false;
     } else if (!seen.insert(key).second) {
-      complain(entry.key,
+      diagnose(entry.key,
                "the key \"" + key + "\" stands twice in " + std::string(what) + "; remove one");
       good = false;
     }
   }
   for (const std::string_view key : required) {
     if (seen.contains(std::string(key))) continue;
-    complain(node, std::string(what) + " needs the key \"" + std::string(key) + "\"");
+    diagnose(node, std::string(what) + " needs the key \"" + std::string(key) + "\"");
     good = false;
   }
   return good;
@@ -147,7 +147,7 @@ bool YamlReader::check_map(YamlNode node, std::string_view what,
 
 bool YamlReader::check_names(YamlNode node, std::string_view what) {
   if (!node.is_map()) {
-    complain(node, std::string(what) + " must be a mapping, not " + shown(node));
+    diagnose(node, std::string(what) + " must be a mapping, not " + shown(node));
     return false;
   }
   bool good = true;
@@ -157,7 +157,7 @@ bool YamlReader::check_names(YamlNode node, std::string_view what) {
     if (!key) {
       good = false;
     } else if (!seen.insert(*key).second) {
-      complain(entry.key,
+      diagnose(entry.key,
                "the key \"" + *key + "\" stands twice in " + std::string(what) + "; remove one");
       good = false;
     }
@@ -167,18 +167,18 @@ bool YamlReader::check_names(YamlNode node, std::string_view what) {
 
 std::optional<std::string> YamlReader::text(YamlNode node, std::string_view what) {
   if (!node.is_scalar() && !node.is_null()) {
-    complain(node, std::string(what) + " must be text, not " + shown(node));
+    diagnose(node, std::string(what) + " must be text, not " + shown(node));
     return std::nullopt;
   }
   if (node.is_null()) {
-    complain(node, std::string(what) +
+    diagnose(node, std::string(what) +
                        ": YAML readers take an empty value, ~ and null for nothing "
                        "rather than for text; write \"\", or put the word in quotes");
     return std::nullopt;
   }
   const std::string& scalar = node.scalar();
   if (!node.is_quoted() && text::is_retyped(scalar)) {
-    complain(node, content_ == Content::kSecret
+    diagnose(node, content_ == Content::kSecret
                        ? std::string(what) +
                              ": put it in quotes; YAML readers take it for "
                              "something else than text"
@@ -200,7 +200,7 @@ std::optional<std::int64_t> YamlReader::integer(YamlNode node, std::string_view 
     const bool whole = code == std::errc{} && end == text.data() + text.size() && !padded;
     if (whole && number >= least && number <= most) return number;
   }
-  complain(node, std::string(what) + " must be a whole number from " + std::to_string(least) +
+  diagnose(node, std::string(what) + " must be a whole number from " + std::to_string(least) +
                      " to " + std::to_string(most) + " without quotes, not " + kind_of(node));
   return std::nullopt;
 }
@@ -210,7 +210,7 @@ std::optional<bool> YamlReader::boolean(YamlNode node, std::string_view what) {
     if (node.scalar() == "true") return true;
     if (node.scalar() == "false") return false;
   }
-  complain(node, std::string(what) + " must be true or false, not " + kind_of(node));
+  diagnose(node, std::string(what) + " must be true or false, not " + kind_of(node));
   return std::nullopt;
 }
 
@@ -223,7 +223,7 @@ std::vector<std::string> YamlReader::texts(YamlNode node, std::string_view what)
 void YamlReader::for_each_text(YamlNode node, std::string_view what,
                                const std::function<void(const std::string&, YamlNode)>& use) {
   if (!node.is_list()) {
-    complain(node, std::string(what) + " must be a list of texts, not " + shown(node));
+    diagnose(node, std::string(what) + " must be a list of texts, not " + shown(node));
     return;
   }
   for (const YamlNode item : node.items()) {
@@ -235,12 +235,12 @@ std::optional<std::chrono::milliseconds> YamlReader::duration(YamlNode node,
                                                               std::string_view what) {
   const auto parsed = node.is_scalar() ? parse_duration(node.scalar()) : std::nullopt;
   if (!parsed) {
-    complain(node, std::string(what) + " must be a duration such as 150ms, 2s or 1m, not " +
+    diagnose(node, std::string(what) + " must be a duration such as 150ms, 2s or 1m, not " +
                        kind_of(node));
     return std::nullopt;
   }
   if (*parsed > kMaxDuration) {
-    complain(node, std::string(what) + " must be at most 1h, not " + kind_of(node));
+    diagnose(node, std::string(what) + " must be at most 1h, not " + kind_of(node));
     return std::nullopt;
   }
   return parsed;

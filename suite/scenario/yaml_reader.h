@@ -39,9 +39,9 @@ class YamlReader {
   [[nodiscard]] YamlTree& tree() { return tree_; }
 
   [[nodiscard]] Position position(YamlNode node) const;
-  void complain(YamlNode node, std::string_view text);
+  void diagnose(YamlNode node, std::string_view text);
   // How many there are so far.
-  [[nodiscard]] std::size_t complaints() const { return errors_.size(); }
+  [[nodiscard]] std::size_t diagnostics() const { return errors_.size(); }
 
   // Is `node` a mapping whose keys are all among `allowed`, each once, and have all of `required`?
   // Complains if not.
@@ -70,8 +70,8 @@ class YamlReader {
  private:
   // What stands there, for a complaint.
   [[nodiscard]] std::string shown(YamlNode node) const;
-  void complain_of_unknown_key(YamlNode key, std::string_view what,
-                               std::span<const std::string_view> allowed);
+  void diagnose_unknown_key(YamlNode key, std::string_view what,
+                            std::span<const std::string_view> allowed);
   std::string file_;
   std::vector<LoadError>& errors_;
   Content content_;

@@ -27,7 +27,7 @@ class YamlReaderTest : public testing::Test {
     return node.value_or(YamlNode());
   }
 
-  [[nodiscard]] std::vector<std::string> complaints() const {
+  [[nodiscard]] std::vector<std::string> diagnostics() const {
     std::vector<std::string> out;
     for (const LoadError& error : errors_) out.push_back(describe(error));
     return out;
@@ -154,14 +154,14 @@ TEST_F(YamlReaderTest, ReadsText) {
   EXPECT_THAT(reader_.texts(node, "x"),
               ElementsAre("plain", "single", "douAble", "1.20", "yes", "", "now + 61s", "~"));
   EXPECT_EQ(reader_.text(parsed("|\n  true\n"), "x"), "true\n");
-  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_THAT(diagnostics(), IsEmpty());
 }
 
 TEST_F(YamlReaderTest, RefusesPlainScalarsThatAreRetyped) {
   const YamlNode node = parsed("[a, 1.20, yes, 0x10, [b], {c: d}]");
   EXPECT_THAT(reader_.texts(node, "name"), ElementsAre("a"));
   constexpr std::string_view kWhy = " for something else than text; write ";
-  EXPECT_THAT(complaints(),
+  EXPECT_THAT(diagnostics(),
               ElementsAre("f:1:5: name: YAML readers take 1.20" + std::string(kWhy) + "\"1.20\"",
                           "f:1:11: name: YAML readers take yes" + std::string(kWhy) + "\"yes\"",
                           "f:1:16: name: YAML readers take 0x10" + std::string(kWhy) + "\"0x10\"",
@@ -186,8 +186,8 @@ TEST_F(YamlReaderTest, PointsAtTheLineWhereAValueIsMissing) {
     const YamlNode node = parsed(row.text);
     EXPECT_FALSE(reader_.text(node.member("v"), "v"));
     ASSERT_EQ(errors_.size(), 1U) << row.text;
-    EXPECT_THAT(complaints().front(), HasSubstr(row.position)) << row.text;
-    EXPECT_THAT(complaints().front(), HasSubstr("write \"\", or put the word in quotes"));
+    EXPECT_THAT(diagnostics().front(), HasSubstr(row.position)) << row.text;
+    EXPECT_THAT(diagnostics().front(), HasSubstr("write \"\", or put the word in quotes"));
     errors_.clear();
   }
 }
@@ -210,7 +210,7 @@ TEST_F(YamlReaderTest, ReadsWholeNumbers) {
   for (const std::string text : {"0", "7", "-3", "10"}) {
     EXPECT_EQ(reader_.integer(parsed(text), "n", -3, 10), std::stoll(text));
   }
-  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_THAT(diagnostics(), IsEmpty());
   for (const std::string text : {"11", "-4", "'7'", "7.0", "0x7", "07", "+7", "1e1", "x", "[7]",
                                  "~", "99999999999999999999"}) {
     EXPECT_FALSE(reader_.integer(parsed(text), "n", -3, 10)) << text;
@@ -224,7 +224,7 @@ TEST_F(YamlReaderTest, ReadsWholeNumbers) {
 TEST_F(YamlReaderTest, ReadsTrueAndFalse) {
   EXPECT_EQ(reader_.boolean(parsed("true"), "b"), true);
   EXPECT_EQ(reader_.boolean(parsed("false"), "b"), false);
-  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_THAT(diagnostics(), IsEmpty());
   for (const std::string text : {"yes", "True", "'true'", "1", "~", "[true]"}) {
     EXPECT_FALSE(reader_.boolean(parsed(text), "b")) << text;
     ASSERT_EQ(errors_.size(), 1U) << text;
@@ -238,7 +238,7 @@ TEST_F(YamlReaderTest, ReadsDurationsUpToTheLongest) {
   EXPECT_FALSE(reader_.duration(parsed("3600001ms"), "wait"));
   EXPECT_FALSE(reader_.duration(parsed("150"), "wait"));
   EXPECT_FALSE(reader_.duration(parsed("[1s]"), "wait"));
-  EXPECT_THAT(complaints(),
+  EXPECT_THAT(diagnostics(),
               ElementsAre("f:1:1: wait must be at most 1h, not \"3600001ms\"",
                           "f:1:1: wait must be a duration such as 150ms, 2s or 1m, not \"150\"",
                           "f:1:1: wait must be a duration such as 150ms, 2s or 1m, not a list"));
@@ -248,12 +248,12 @@ TEST_F(YamlReaderTest, ChecksTheKeysOfAMapping) {
   constexpr std::array kAllowed = {"key"sv, "value"sv};
   EXPECT_TRUE(reader_.check_map(parsed("{key: a, 'value': b}"), "thing", kAllowed, {"key"}));
   EXPECT_TRUE(reader_.check_map(parsed("{}"), "thing", kAllowed));
-  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_THAT(diagnostics(), IsEmpty());
   EXPECT_FALSE(reader_.check_map(
       parsed("vlaue: a\nkey: b\nkey: c\npublish: d\n[e]: f\n? {g: h}\n: i\n"), "thing", kAllowed));
   EXPECT_FALSE(reader_.check_map(parsed("\n{value: a}"), "thing", kAllowed, {"key"}));
   EXPECT_FALSE(reader_.check_map(parsed("[key]"), "thing", kAllowed));
-  EXPECT_THAT(complaints(),
+  EXPECT_THAT(diagnostics(),
               ElementsAre("f:1:1: thing has no key \"vlaue\"; did you mean \"value\"?",
                           "f:3:1: the key \"key\" stands twice in thing; remove one",
                           "f:4:1: thing has no key \"publish\"; it may have: key, value",
@@ -265,11 +265,11 @@ TEST_F(YamlReaderTest, ChecksTheKeysOfAMapping) {
 
 TEST_F(YamlReaderTest, ChecksNamesOfTheWritersChoice) {
   EXPECT_TRUE(reader_.check_names(parsed("{a: 1, 'b': 2, \"yes\": 3}"), "names"));
-  EXPECT_THAT(complaints(), IsEmpty());
+  EXPECT_THAT(diagnostics(), IsEmpty());
   EXPECT_FALSE(reader_.check_names(parsed("a: 1\nno: 2\na: 3\n"), "names"));
   EXPECT_FALSE(reader_.check_names(parsed("[a]"), "names"));
   EXPECT_THAT(
-      complaints(),
+      diagnostics(),
       ElementsAre("f:2:1: a name in names: YAML readers take no for something else than text; "
                   "write \"no\"",
                   "f:3:1: the key \"a\" stands twice in names; remove one",
@@ -280,13 +280,13 @@ TEST_F(YamlReaderTest, ALongLineIsNotShownAsAWhole) {
   const std::string_view allowed[] = {"key"};
   EXPECT_FALSE(reader_.check_map(parsed(std::string(1'000'000, 'x')), "thing", allowed));
   ASSERT_EQ(errors_.size(), 1U);
-  EXPECT_LT(complaints()[0].size(), 300U);
+  EXPECT_LT(diagnostics()[0].size(), 300U);
 }
 
 TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
   const struct {
     std::string text;
-    std::string complaint;
+    std::string diagnostic;
   } kTable[] = {
       {"a: [b", "this is not YAML: end of sequence flow not found"},
       {"\"\\Un", "f:2:1: this is not YAML: bad character found while scanning hex number"},
@@ -311,7 +311,7 @@ TEST_F(YamlReaderTest, RefusesWhatMeansMoreThanItShows) {
   for (const auto& row : kTable) {
     EXPECT_FALSE(reader_.parse(row.text)) << row.text.substr(0, 100);
     ASSERT_FALSE(errors_.empty());
-    EXPECT_THAT(complaints().front(), HasSubstr(row.complaint)) << row.text.substr(0, 100);
+    EXPECT_THAT(diagnostics().front(), HasSubstr(row.diagnostic)) << row.text.substr(0, 100);
     errors_.clear();
   }
 }
@@ -325,7 +325,7 @@ TEST_F(YamlReaderTest, RefusesWhatIsTooMuch) {
   };
   const struct {
     std::string text;
-    std::string complaint;
+    std::string diagnostic;
   } kTable[] = {
       {repeated("\n", 4'000'001), "f:1:1: the file has more than 4,000,000 lines"},
       {"a: b\nc: " + repeated("[", 100'001),
@@ -334,9 +334,9 @@ TEST_F(YamlReaderTest, RefusesWhatIsTooMuch) {
       {repeated("[\n", 100'000), "lists and mappings are nested more than 50 deep here"},
   };
   for (const auto& row : kTable) {
-    EXPECT_FALSE(reader_.parse(row.text)) << row.complaint;
-    ASSERT_EQ(errors_.size(), 1U) << row.complaint;
-    EXPECT_THAT(complaints().front(), HasSubstr(row.complaint));
+    EXPECT_FALSE(reader_.parse(row.text)) << row.diagnostic;
+    ASSERT_EQ(errors_.size(), 1U) << row.diagnostic;
+    EXPECT_THAT(diagnostics().front(), HasSubstr(row.diagnostic));
     errors_.clear();
   }
   EXPECT_FALSE(reader_.parse(repeated("- &a x\n", 1'000)));
@@ -346,14 +346,14 @@ TEST_F(YamlReaderTest, RefusesWhatIsTooMuch) {
 // Following an alias into the node that contains it would never end.
 TEST_F(YamlReaderTest, RefusesAliasesOfTheirOwnAncestors) {
   EXPECT_FALSE(reader_.parse("a: &x {join: [*x]}\n"));
-  EXPECT_THAT(complaints(),
+  EXPECT_THAT(diagnostics(),
               ElementsAre("f:1:4: anchors (&name) are not allowed; write the value out",
                           "f:1:15: aliases are not allowed; write the value out"));
 }
 
 TEST_F(YamlReaderTest, HasAPositionForAnEmptyFile) {
   EXPECT_FALSE(reader_.check_map(parsed(""), "the file", std::array{"a"sv}));
-  EXPECT_THAT(complaints(), ElementsAre("f:1:1: the file must be a mapping, not nothing"));
+  EXPECT_THAT(diagnostics(), ElementsAre("f:1:1: the file must be a mapping, not nothing"));
 }
 
 TEST_F(YamlReaderTest, RefusesOtherEncodings) {
@@ -361,7 +361,7 @@ TEST_F(YamlReaderTest, RefusesOtherEncodings) {
                                       "a: b\n\0"sv, "a: \xe9t\xe9"sv, "# \xc3\xa9\n# \xc3\n"sv}) {
     EXPECT_FALSE(reader_.parse(std::string(text)));
   }
-  EXPECT_THAT(complaints(),
+  EXPECT_THAT(diagnostics(),
               ElementsAre("f:1:1: this is not text in UTF-8; save the file as UTF-8",
                           "f:1:1: this is not text in UTF-8; save the file as UTF-8",
                           "f:1:1: this is not text in UTF-8; save the file as UTF-8",

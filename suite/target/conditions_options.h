@@ -16,7 +16,7 @@
 #include "endpoint/conditions.h"
 #include "endpoint/url.h"
 #include "reference_store/faults/fault.h"
-#include "reference_store/variants/axes.h"
+#include "reference_store/variants/choices.h"
 
 namespace fencepost::target {
 

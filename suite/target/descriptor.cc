@@ -52,7 +52,7 @@ class DescriptorLoader {
     root_ = *root;
     load_url(root_.member("url"));
     with("profile", [this](scenario::YamlNode node) { load_profile(node); });
-    with("wording", [this](scenario::YamlNode node) { load_wording(node); });
+    with("wording", [this](scenario::YamlNode node) { load_edition(node); });
     with("timeout", [this](scenario::YamlNode node) {
       if (const auto timeout = reader_.duration(node, "timeout")) out_.mqtt.timeout = *timeout;
     });
@@ -86,7 +86,7 @@ class DescriptorLoader {
     out_.url = *text;
     const auto url = endpoint::parse_url(*text);
     if (!url) {
-      reader_.complain(node, url.error());
+      reader_.diagnose(node, url.error());
       return;
     }
     has_user_ = !url->user.empty();
@@ -94,7 +94,7 @@ class DescriptorLoader {
         url->scheme == endpoint::Scheme::kEmbedded || url->scheme == endpoint::Scheme::kInProcess;
     const auto refuse = [&](std::string_view key, const std::string& why) {
       with(key, [&](scenario::YamlNode member) {
-        reader_.complain(member, std::string(key) + " " + why);
+        reader_.diagnose(member, std::string(key) + " " + why);
       });
     };
     for (const std::string_view key : {"tls", "roles", "capabilities", "hooks"}) {
@@ -110,16 +110,16 @@ class DescriptorLoader {
     if (!word) return;
     out_.profile = codec::profile_named(*word);
     if (!out_.profile) {
-      reader_.complain(node, "profile must be auto, documented or deployed, not \"" + *word + "\"");
+      reader_.diagnose(node, "profile must be auto, documented or deployed, not \"" + *word + "\"");
     }
   }
 
-  void load_wording(scenario::YamlNode node) {
+  void load_edition(scenario::YamlNode node) {
     const auto word = reader_.text(node, "wording");
     if (!word) return;
-    out_.wording = scenario::wording_named(*word);
-    if (!out_.wording) {
-      reader_.complain(node, "wording must be auto, preview or ga, not \"" + *word + "\"");
+    out_.edition = scenario::edition_named(*word);
+    if (!out_.edition) {
+      reader_.diagnose(node, "wording must be auto, preview or ga, not \"" + *word + "\"");
     }
   }
 
@@ -134,7 +134,7 @@ class DescriptorLoader {
     certificate = path(map.member("certificate"), "certificate");
     key = path(map.member("key"), "key");
     if (!key.empty() && certificate.empty()) {
-      reader_.complain(map, "a key needs its certificate");
+      reader_.diagnose(map, "a key needs its certificate");
     }
   }
 
@@ -146,7 +146,7 @@ class DescriptorLoader {
     std::error_code failed;
     if (!std::filesystem::is_regular_file(full, failed)) {
       // Somebody may have put the key itself there.
-      reader_.complain(
+      reader_.diagnose(
           node,
           std::string(what) + ": there is no such file; it must be a path, relative to this file");
     }
@@ -165,7 +165,7 @@ class DescriptorLoader {
         continue;
       }
       if (has_user_) {
-        reader_.complain(entry.key, "the url names a user already; remove it there or here");
+        reader_.diagnose(entry.key, "the url names a user already; remove it there or here");
       }
       out_.mqtt.credentials = std::move(*credentials);
     }
@@ -182,13 +182,13 @@ class DescriptorLoader {
     const scenario::YamlNode client_id = node.member("client_id");
     if (client_id.is_defined()) load_client_id(name, client_id);
     if (!user.is_defined() && !node.member("certificate").is_defined() && !client_id.is_defined()) {
-      reader_.complain(node, "a role needs a user, a certificate or a client_id");
+      reader_.diagnose(node, "a role needs a user, a certificate or a client_id");
     }
     if (!user.is_defined() && (password.is_defined() || variable.is_defined())) {
-      reader_.complain(node, "a password needs its user");
+      reader_.diagnose(node, "a password needs its user");
     }
     if (password.is_defined() && variable.is_defined()) {
-      reader_.complain(variable, "there is a password already; remove it, or password_env");
+      reader_.diagnose(variable, "there is a password already; remove it, or password_env");
     } else if (password.is_defined()) {
       out.password = reader_.text(password, "password").value_or("");
     } else if (variable.is_defined()) {
@@ -201,9 +201,9 @@ class DescriptorLoader {
     const auto text = reader_.text(node, "client_id");
     if (!text) return;
     if (role == kDefaultRole) {
-      reader_.complain(node, "client_id: the clients of this role are many; remove it");
+      reader_.diagnose(node, "client_id: the clients of this role are many; remove it");
     } else if (!is_client_id(*text)) {
-      reader_.complain(node, "client_id \"" + *text +
+      reader_.diagnose(node, "client_id \"" + *text +
                                  "\" must be at most 64 letters, digits, dots, dashes and "
                                  "underscores");
     } else {
@@ -218,7 +218,7 @@ class DescriptorLoader {
         std::getenv(variable->c_str());  // NOLINT(concurrency-mt-unsafe): no threads
     if (value == nullptr) {
       // Somebody may have put the password itself there.
-      reader_.complain(node, "password_env: there is no environment variable of this name");
+      reader_.diagnose(node, "password_env: there is no environment variable of this name");
       return {};
     }
     out_.password_variables[role] = *variable;
@@ -229,7 +229,7 @@ class DescriptorLoader {
     const auto text = reader_.text(node, "key_prefix");
     if (!text) return;
     if (!is_key_prefix(*text)) {
-      reader_.complain(node, "key_prefix \"" + *text +
+      reader_.diagnose(node, "key_prefix \"" + *text +
                                  "\" must be at most 64 letters, digits, dots, dashes, "
                                  "underscores and slashes, without a slash at its ends");
       return;
@@ -247,8 +247,8 @@ class DescriptorLoader {
     if (const auto quota = number("quota", 1, kMaxKeys)) {
       out_.mqtt.capabilities.quota = static_cast<std::size_t>(*quota);
     }
-    constexpr auto kMost = static_cast<std::int64_t>(endpoint::kMaxPacketSize);
-    if (const auto size = number("max_packet_size", kMinPacketSize, kMost)) {
+    constexpr auto kMax = static_cast<std::int64_t>(endpoint::kMaxPacketSize);
+    if (const auto size = number("max_packet_size", kMinPacketSize, kMax)) {
       out_.mqtt.capabilities.max_packet_size = static_cast<std::uint32_t>(*size);
     }
   }
@@ -267,11 +267,11 @@ class DescriptorLoader {
       const scenario::YamlNode command = node.member(name);
       if (!command.is_defined()) continue;
       hook.command = reader_.text(command, name).value_or("");
-      if (hook.command.empty()) reader_.complain(command, std::string(name) + " must be a command");
+      if (hook.command.empty()) reader_.diagnose(command, std::string(name) + " must be a command");
       out_.hooks.emplace(name, hook);
     }
     if (out_.hooks.empty()) {
-      reader_.complain(node, fmt::format("hooks needs the key \"{}\"",
+      reader_.diagnose(node, fmt::format("hooks needs the key \"{}\"",
                                          fmt::join(endpoint::kDisturbanceNames, "\" or \"")));
     }
   }

@@ -11,8 +11,8 @@
 
 #include "endpoint/mqtt.h"
 #include "suite/judge/judge.h"
+#include "suite/scenario/edition.h"
 #include "suite/scenario/scenario_loader.h"
-#include "suite/scenario/wording.h"
 #include "suite/target/hook.h"
 
 namespace fencepost::target {
@@ -25,7 +25,7 @@ struct Descriptor {
   // TLS files, credentials, capabilities; host and port come from the URL.
   endpoint::MqttOptions mqtt{};
   std::optional<codec::Profile> profile{};  // that it is to be judged by
-  std::optional<scenario::Wording> wording{};
+  std::optional<scenario::Edition> edition{};
   // How far the store's clock may be from this machine's; more is an error of the set-up.
   std::optional<std::chrono::milliseconds> clock_tolerance{};
   // How long after its time a key may still be seen, and how long after the end of a connection its

@@ -34,7 +34,7 @@ using testing::Pair;
 using testing::UnorderedElementsAre;
 
 // All complaints about a descriptor, one a line; empty when it was taken.
-std::string complaints(const std::string& content, const std::string& file = "d.yaml") {
+std::string diagnostics(const std::string& content, const std::string& file = "d.yaml") {
   std::vector<scenario::LoadError> errors;
   const auto loaded = load_descriptor({file, content}, errors);
   EXPECT_EQ(loaded.has_value(), errors.empty());
@@ -119,12 +119,12 @@ TEST(Descriptor, NeedsNoMoreThanAUrl) {
 TEST(Descriptor, TakesAbsolutePathsAsTheyAre) {
   const TemporaryFolder folder;
   const std::string ca = folder.write("ca.pem", "").string();
-  EXPECT_EQ(complaints("url: mqtts://h\ntls: {ca: " + ca + "}", "elsewhere/d.yaml"), "");
+  EXPECT_EQ(diagnostics("url: mqtts://h\ntls: {ca: " + ca + "}", "elsewhere/d.yaml"), "");
 }
 
 struct BadDescriptor {
   std::string content;
-  std::string complaint;
+  std::string diagnostic;
 };
 
 TEST(Descriptor, NamesWhatIsWrongAndWhere) {
@@ -148,11 +148,11 @@ TEST(Descriptor, NamesWhatIsWrongAndWhere) {
        "underscores and slashes, without a slash at its ends"},
       {"url: mqtt://h\nnote: [a]", "d.yaml:2:7: note must be text, not a list"},
   };
-  for (const BadDescriptor& row : kTable) EXPECT_EQ(complaints(row.content), row.complaint);
+  for (const BadDescriptor& row : kTable) EXPECT_EQ(diagnostics(row.content), row.diagnostic);
   for (const std::string prefix : {"\"\"", "a/", "a*", "a b", "\"a\\\"\"", "[a]"}) {
-    EXPECT_THAT(complaints("url: mqtt://h\nkey_prefix: " + prefix), HasSubstr("d.yaml:2:13: "));
+    EXPECT_THAT(diagnostics("url: mqtt://h\nkey_prefix: " + prefix), HasSubstr("d.yaml:2:13: "));
   }
-  EXPECT_THAT(complaints("url: http://h"),
+  EXPECT_THAT(diagnostics("url: http://h"),
               HasSubstr("d.yaml:1:6: \"http://h\" is not an endpoint"));
 }
 
@@ -167,9 +167,9 @@ TEST(Descriptor, NamesWhatIsWrongWithTls) {
       {"{key: /etc/passwd}", "d.yaml:2:6: a key needs its certificate"},
   };
   for (const BadDescriptor& row : kTable) {
-    EXPECT_EQ(complaints("url: mqtts://h\ntls: " + row.content), row.complaint);
+    EXPECT_EQ(diagnostics("url: mqtts://h\ntls: " + row.content), row.diagnostic);
   }
-  EXPECT_EQ(complaints("url: mqtt://h\ntls: {}"),
+  EXPECT_EQ(diagnostics("url: mqtt://h\ntls: {}"),
             "d.yaml:2:6: tls is not used by mqtt:// URLs; write mqtts://, or remove it");
 }
 
@@ -197,11 +197,11 @@ TEST(Descriptor, NamesWhatIsWrongWithRoles) {
        "d.yaml:3:33: client_id: the clients of this role are many; remove it"},
   };
   for (const BadDescriptor& row : kTable) {
-    EXPECT_EQ(complaints("url: mqtt://h\nroles:" + row.content), row.complaint);
+    EXPECT_EQ(diagnostics("url: mqtt://h\nroles:" + row.content), row.diagnostic);
   }
-  EXPECT_EQ(complaints("url: mqtt://me@h\nroles:\n  default: {user: r}"),
+  EXPECT_EQ(diagnostics("url: mqtt://me@h\nroles:\n  default: {user: r}"),
             "d.yaml:3:3: the url names a user already; remove it there or here");
-  EXPECT_EQ(complaints("url: mqtt://me@h\nroles:\n  restricted: {user: r}"), "");
+  EXPECT_EQ(diagnostics("url: mqtt://me@h\nroles:\n  restricted: {user: r}"), "");
 }
 
 TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
@@ -227,19 +227,19 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
            fmt::format("{}, timeout", fmt::join(endpoint::kDisturbanceNames, ", "))},
   };
   for (const BadDescriptor& row : kTable) {
-    EXPECT_THAT(complaints("url: mqtt://h\n" + row.content), HasSubstr(row.complaint));
+    EXPECT_THAT(diagnostics("url: mqtt://h\n" + row.content), HasSubstr(row.diagnostic));
   }
 }
 
 TEST(Descriptor, LeavesTheEndpointsOfTheSuiteAsTheyAre) {
   for (const std::string key :
        {"roles: {r: {user: r}}", "capabilities: {quota: 5}", "tls: {}", "hooks: {restart: x}"}) {
-    EXPECT_THAT(complaints("url: embedded\n" + key),
+    EXPECT_THAT(diagnostics("url: embedded\n" + key),
                 HasSubstr("cannot be chosen for embedded, which brings its own; remove it"));
-    EXPECT_THAT(complaints("url: 'inproc:'\n" + key), HasSubstr("which brings its own"));
+    EXPECT_THAT(diagnostics("url: 'inproc:'\n" + key), HasSubstr("which brings its own"));
   }
-  EXPECT_EQ(complaints("url: embedded?dialect=documented\nprofile: documented\nkey_prefix: a\n"
-                       "clock_tolerance: 1s\ntimeout: 1s"),
+  EXPECT_EQ(diagnostics("url: embedded?dialect=documented\nprofile: documented\nkey_prefix: a\n"
+                        "clock_tolerance: 1s\ntimeout: 1s"),
             "");
 }
 
@@ -322,7 +322,7 @@ std::string outcome(const Hook& hook) {
   return done ? "done" : done.error();
 }
 
-TEST(Hook, RunsACommandWhereItIsTold) {
+TEST(Hook, RunsACommandInTheGivenFolder) {
   const TemporaryFolder folder;
   EXPECT_EQ(outcome({.command = "echo said > file && test \"$PWD\" = " + folder.path().string(),
                      .directory = folder.path()}),
@@ -400,7 +400,7 @@ TEST(Descriptor, QuotesNothingThatCouldBeASecret) {
       "url: mqtt://h\ntls: {key: s3cret}",
   };
   for (const std::string& text : texts) {
-    const std::string said = complaints(text);
+    const std::string said = diagnostics(text);
     EXPECT_THAT(said, HasSubstr("d.yaml:")) << text;
     EXPECT_THAT(said, testing::Not(HasSubstr("s3cret"))) << text;
     EXPECT_THAT(said, testing::Not(HasSubstr("0x5ec7e7"))) << text;

@@ -26,7 +26,7 @@ bool needs(const scenario::Case& test_case, std::string_view capability) {
   return std::find(names.begin(), names.end(), capability) != names.end();
 }
 
-bool cites_open_point(const scenario::Case& test_case, const scenario::Catalogue& catalogue) {
+bool cites_unspecified(const scenario::Case& test_case, const scenario::Catalogue& catalogue) {
   return std::any_of(test_case.requirements.begin(), test_case.requirements.end(),
                      [&](const std::string& id) {
                        const scenario::Requirement* requirement = catalogue.find(id);
@@ -187,7 +187,7 @@ std::vector<const scenario::Case*> probe_cases(const scenario::Library& library,
     const bool disturbs = std::any_of(test_case.requires_.begin(), test_case.requires_.end(),
                                       endpoint::disturbance_named);
     if (disturbs || (needs(test_case, "quota") && !with_quota)) continue;
-    if (cites_open_point(test_case, library.catalogue) || !test_case.divergences.empty() ||
+    if (cites_unspecified(test_case, library.catalogue) || !test_case.divergences.empty() ||
         needs(test_case, "restricted-client")) {
       out.push_back(&test_case);
     }

@@ -105,7 +105,7 @@ std::string role_text(const Findings& findings, const RoleFinding& role) {
   return text;
 }
 
-std::vector<const scenario::Requirement*> open_points(const scenario::Catalogue& catalogue) {
+std::vector<const scenario::Requirement*> unspecified_points(const scenario::Catalogue& catalogue) {
   std::vector<const scenario::Requirement*> out;
   for (const scenario::Requirement& requirement : catalogue.all()) {
     if (requirement.open) out.push_back(&requirement);
@@ -160,7 +160,7 @@ class DescriptorWriter {
     }
     write_capabilities();
     write_hooks();
-    write_open_points();
+    write_unspecified();
     return std::move(out_);
   }
 
@@ -314,22 +314,22 @@ class DescriptorWriter {
     out_ += "  " + duration("timeout", any.timeout);
   }
 
-  void write_open_points() {
-    const auto points = open_points(context_.catalogue);
-    const auto& seen = findings_.cases.open_points;
+  void write_unspecified() {
+    const auto points = unspecified_points(context_.catalogue);
+    const auto& seen = findings_.cases.unspecified_points;
     out_ += "\n" + comment(fmt::format("What it does where the protocol leaves a choice: {} of {} "
                                        "open points were seen.",
                                        seen.size(), points.size()));
     for (const scenario::Requirement* point : points) {
-      if (seen.contains(point->id)) write_open_point(point->id);
+      if (seen.contains(point->id)) write_unspecified_point(point->id);
     }
   }
 
   // Each outcome with the cases that show it, as one point may have several sides.
-  void write_open_point(const std::string& id) {
+  void write_unspecified_point(const std::string& id) {
     out_ += comment("  " + id);
     for (const run::CaseResult& entry : findings_.cases.cases) {
-      for (const auto& [point, outcome] : entry.open_points) {
+      for (const auto& [point, outcome] : entry.unspecified_points) {
         if (point != id) continue;
         out_ += comment(fmt::format("    {:<28} {}", outcome, entry.test_case->id));
       }
@@ -371,14 +371,14 @@ std::string to_summary(const Findings& findings, const ProbeContext& context, bo
     if (capability.is_offered(findings.offered)) continue;
     add("missing", fmt::format("{}: {}", capability.name, capability.provide));
   }
-  const auto points = open_points(context.catalogue);
+  const auto points = unspecified_points(context.catalogue);
   add("open points",
-      fmt::format("{} of {} seen{}", findings.cases.open_points.size(), points.size(),
+      fmt::format("{} of {} seen{}", findings.cases.unspecified_points.size(), points.size(),
                   in_full ? "" : "; the descriptor has them, and -v lists them"));
   if (!in_full) return out;
   for (const scenario::Requirement* point : points) {
-    const auto found = findings.cases.open_points.find(point->id);
-    if (found == findings.cases.open_points.end()) continue;
+    const auto found = findings.cases.unspecified_points.find(point->id);
+    if (found == findings.cases.unspecified_points.end()) continue;
     out += fmt::format("  {:<26} {}\n", point->id, fmt::join(found->second, ", "));
   }
   return out;

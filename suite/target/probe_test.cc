@@ -121,7 +121,7 @@ TEST(Probe, ReportsWhatTheCasesSaw) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const Findings findings = found(endpoint);
   EXPECT_EQ(observed_dialect(findings.cases), "deployed");
-  EXPECT_THAT(findings.cases.open_points,
+  EXPECT_THAT(findings.cases.unspecified_points,
               ElementsAre(testing::Pair("OPEN-1", ElementsAre("not-there"))));
   EXPECT_EQ(findings.cases.summary.passed, 2U);
   EXPECT_EQ(findings.cases.summary.skipped, 1U);  // no restricted client
@@ -382,7 +382,7 @@ TEST(ProbeDescriptor, NamesNoProfileOfAStoreThatMixesThem) {
   EXPECT_FALSE(given(text).profile);
 }
 
-TEST(ProbeDescriptor, ListsWhatWasSeenOfEachOpenPoint) {
+TEST(ProbeDescriptor, ListsWhatWasSeenOfEachUnspecifiedPoint) {
   const std::string text = written(given("url: mqtt://host"), some_findings());
   EXPECT_THAT(text, HasSubstr("1 of 2 open points were seen"));
   EXPECT_THAT(text, HasSubstr("\n#   OPEN-1\n#     not-there                    open\n"));

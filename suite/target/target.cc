@@ -98,7 +98,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
 std::string right_text(const store::Decisions& decisions) {
   std::string text = store::to_text(decisions);
   if (!text.empty()) return text;
-  return std::string(store::kAxes[0].name) + ":" + std::string(store::kAxes[0].decisions[0]);
+  return std::string(store::kChoices[0].name) + ":" + std::string(store::kChoices[0].decisions[0]);
 }
 
 Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url,

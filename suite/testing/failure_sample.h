@@ -25,7 +25,7 @@ inline run::Failure failure(const std::string& requirement, const std::string& m
       run::failure_of({.message = message,
                        .expected = form_of(expected),
                        .actual = form_of(actual),
-                       .charge = {.requirement = requirement},
+                       .attribution = {.requirement = requirement},
                        .subject = subject,
                        .kind = reply ? judge::Mismatch::kReply : judge::Mismatch::kOther},
                       {});

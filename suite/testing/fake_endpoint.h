@@ -51,7 +51,7 @@ struct Published {
   Message message;
   std::uint64_t wall_ms = 0;
   Duration now{0};
-  std::optional<endpoint::OddPacket> odd{};  // how it was published, when not as usual
+  std::optional<endpoint::RawPacket> odd{};  // how it was published, when not as usual
 };
 
 // What the store does about it.
@@ -129,7 +129,7 @@ class FakeSession final : public endpoint::Session, public endpoint::Clock {
  private:
   friend class FakeClient;
   void publish(const std::string& client_id, const Message& message,
-               const std::optional<endpoint::OddPacket>& odd);
+               const std::optional<endpoint::RawPacket>& odd);
 
   std::shared_ptr<const Script> script_;
   std::shared_ptr<Log> log_;
@@ -160,12 +160,12 @@ class FakeClient final : public endpoint::Client {
   Result<void, endpoint::Error> publish(const Message& message) override {
     return publish(message, std::nullopt);
   }
-  Result<void, endpoint::Error> publish_oddly(const Message& message,
-                                              const endpoint::OddPacket& odd) override {
+  Result<void, endpoint::Error> publish_raw(const Message& message,
+                                            const endpoint::RawPacket& odd) override {
     return publish(message, std::optional(odd));
   }
   Result<void, endpoint::Error> publish(const Message& message,
-                                        const std::optional<endpoint::OddPacket>& odd) {
+                                        const std::optional<endpoint::RawPacket>& odd) {
     if (closed_at_ && *closed_at_ <= session_.now()) {
       return fail(endpoint::Error{endpoint::ErrorKind::kLost, "the client is not connected"});
     }
@@ -227,7 +227,7 @@ inline Result<std::unique_ptr<endpoint::Client>, endpoint::Error> FakeSession::c
 }
 
 inline void FakeSession::publish(const std::string& client_id, const Message& message,
-                                 const std::optional<endpoint::OddPacket>& odd) {
+                                 const std::optional<endpoint::RawPacket>& odd) {
   now_ += kTimeOfOneRequest;
   const Published published{client_id, message, wall_ms(), now_, odd};
   log_->add(published);

@@ -9,7 +9,7 @@
 
 namespace fencepost_mutation {
 
-inline constexpr int kMost = 1 << 16;
+inline constexpr int kMax = 1 << 16;
 
 class Selection {
  public:
@@ -34,13 +34,13 @@ class Selection {
   static void write() {
     std::FILE* file = std::fopen(instance().log_, "a");
     if (file == nullptr) return;
-    for (int mutant = 0; mutant < kMost; ++mutant) {
+    for (int mutant = 0; mutant < kMax; ++mutant) {
       if (reached_[mutant]) std::fprintf(file, "%d\n", mutant);
     }
     std::fclose(file);
   }
 
-  static inline bool reached_[kMost] = {};
+  static inline bool reached_[kMax] = {};
   int active_ = -1;
   const char* log_ = nullptr;
 };

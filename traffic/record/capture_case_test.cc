@@ -232,9 +232,9 @@ TEST(CaptureCase, IsNoneWhereNothingCanFail) {
   EXPECT_THAT(made.notes, Contains("nothing here tells a right store from an idle one: no case is "
                                    "made of c"));
   // Of a client that has asked nothing nobody can replay anything.
-  Traffic told;
-  told.notification("o", "k", kDeleted, stamp(kBegin));
-  EXPECT_THAT(told.made().notes, IsEmpty());
+  Traffic notified;
+  notified.notification("o", "k", kDeleted, stamp(kBegin));
+  EXPECT_THAT(notified.made().notes, IsEmpty());
 }
 
 TEST(CaptureCase, SaysWhoAndWhatWasWhat) {

@@ -271,7 +271,7 @@ Traffic wrong_read() {
   return traffic;
 }
 
-TEST(CaptureJudge, RejectsWhatNoRightStoreAnswers) {
+TEST(CaptureJudge, RejectsWhatNoConformingStoreAnswers) {
   const auto judgements = judged(wrong_read().capture);
   ASSERT_THAT(judgements, SizeIs(2));
   EXPECT_EQ(judgements[0].answer, Answer::kAccepted);

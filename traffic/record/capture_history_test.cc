@@ -44,7 +44,7 @@ class Seen {
     return add(CaptureDirection::kToStore, client, at, std::move(message));
   }
 
-  Seen& told(const std::string& client, int at, const std::string& correlation, std::string payload,
+  Seen& gets(const std::string& client, int at, const std::string& correlation, std::string payload,
              const std::string& version = {}) {
     codec::Message message;
     message.topic = codec::recommended_response_topic(client);
@@ -85,13 +85,13 @@ Answer answer_of(const Seen& seen, milliseconds slack = {}) {
 
 Seen stale_read(bool from_start = true) {
   Seen seen(from_start);
-  seen.asks("a", 0, {"SET", "k", "1"}, "1").told("a", 1, "1", "+OK\r\n", "5:0:s");
-  seen.asks("a", 10, {"SET", "k", "2"}, "2").told("a", 11, "2", "+OK\r\n", "5:1:s");
-  seen.asks("b", 20, {"GET", "k"}, "3").told("b", 21, "3", "$1\r\n1\r\n", "5:0:s");
+  seen.asks("a", 0, {"SET", "k", "1"}, "1").gets("a", 1, "1", "+OK\r\n", "5:0:s");
+  seen.asks("a", 10, {"SET", "k", "2"}, "2").gets("a", 11, "2", "+OK\r\n", "5:1:s");
+  seen.asks("b", 20, {"GET", "k"}, "3").gets("b", 21, "3", "$1\r\n1\r\n", "5:0:s");
   return seen;
 }
 
-TEST(CaptureHistory, ShowsWhatRequestsThatMeetMustNot) {
+TEST(CaptureHistory, ShowsWhatConcurrentRequestsMustNot) {
   EXPECT_EQ(answer_of(stale_read()), Answer::kViolation);
   const CaptureHistory made = capture_history(stale_read().capture, {});
   EXPECT_EQ(made.operations, 3U);
@@ -107,16 +107,16 @@ TEST(CaptureHistory, TakesARequestForCalledEarlierThanSeen) {
 
 TEST(CaptureHistory, BeginsWhereTheStateOfAKeyIsKnown) {
   Seen seen(false);
-  seen.asks("a", 0, {"GET", "k"}, "1").told("a", 1, "1", "$1\r\n7\r\n", "4:0:s");
-  seen.asks("a", 5, {"SET", "k", "8", "NX"}, "2").told("a", 6, "2", ":-1\r\n", "4:0:s");
+  seen.asks("a", 0, {"GET", "k"}, "1").gets("a", 1, "1", "$1\r\n7\r\n", "4:0:s");
+  seen.asks("a", 5, {"SET", "k", "8", "NX"}, "2").gets("a", 6, "2", ":-1\r\n", "4:0:s");
   const CaptureHistory nothing = capture_history(seen.capture, {});
   EXPECT_EQ(nothing.operations, 0U);
   EXPECT_THAT(nothing.notes, ElementsAre(HasSubstr("1 keys are not in the history")));
-  seen.asks("a", 10, {"DEL", "k"}, "3").told("a", 11, "3", ":1\r\n");
-  seen.asks("a", 20, {"SET", "k", "8", "NX"}, "4").told("a", 21, "4", "+OK\r\n", "6:0:s");
+  seen.asks("a", 10, {"DEL", "k"}, "3").gets("a", 11, "3", ":1\r\n");
+  seen.asks("a", 20, {"SET", "k", "8", "NX"}, "4").gets("a", 21, "4", "+OK\r\n", "6:0:s");
   EXPECT_EQ(capture_history(seen.capture, {}).operations, 1U);
   EXPECT_EQ(answer_of(seen), Answer::kOk);
-  seen.asks("b", 30, {"SET", "k", "9", "NX"}, "5").told("b", 31, "5", "+OK\r\n", "6:1:s");
+  seen.asks("b", 30, {"SET", "k", "9", "NX"}, "5").gets("b", 31, "5", "+OK\r\n", "6:1:s");
   EXPECT_EQ(answer_of(seen), Answer::kViolation);
   // From the first SET on all is known; what overlaps with another says nothing.
   EXPECT_EQ(answer_of(stale_read(false)), Answer::kViolation);
@@ -125,8 +125,8 @@ TEST(CaptureHistory, BeginsWhereTheStateOfAKeyIsKnown) {
 
 TEST(CaptureHistory, LetsAKeyExpireThatMayHaveHadATime) {
   Seen seen(false);
-  seen.asks("a", 0, {"SET", "k", "1"}, "1").told("a", 1, "1", "+OK\r\n", "5:0:s");
-  seen.asks("a", 9, {"GET", "k"}, "2").told("a", 10, "2", "$-1\r\n");
+  seen.asks("a", 0, {"SET", "k", "1"}, "1").gets("a", 1, "1", "+OK\r\n", "5:0:s");
+  seen.asks("a", 9, {"GET", "k"}, "2").gets("a", 10, "2", "$-1\r\n");
   EXPECT_EQ(answer_of(seen), Answer::kOk);
   seen.capture.from_start = true;
   EXPECT_EQ(answer_of(seen), Answer::kViolation);
@@ -135,12 +135,12 @@ TEST(CaptureHistory, LetsAKeyExpireThatMayHaveHadATime) {
 TEST(CaptureHistory, ARequestWithoutReplyMayHaveHappened) {
   Seen seen;
   seen.asks("a", 0, {"SET", "k", "1"}, "1");
-  seen.asks("b", 20, {"GET", "k"}, "2").told("b", 21, "2", "$1\r\n1\r\n", "5:0:s");
+  seen.asks("b", 20, {"GET", "k"}, "2").gets("b", 21, "2", "$1\r\n1\r\n", "5:0:s");
   EXPECT_EQ(answer_of(seen), Answer::kOk);
   // Two with one name: the reply may be that of either.
   Seen twice;
   twice.asks("a", 0, {"SET", "k", "1", "NX"}, "1").asks("a", 1, {"SET", "k", "2", "NX"}, "1");
-  twice.told("a", 2, "1", "+OK\r\n", "5:0:s").told("a", 3, "1", "+OK\r\n", "5:1:s");
+  twice.gets("a", 2, "1", "+OK\r\n", "5:0:s").gets("a", 3, "1", "+OK\r\n", "5:1:s");
   const CaptureHistory made = capture_history(twice.capture, {});
   EXPECT_NE(verdict_of(made).answer, Answer::kViolation);
   EXPECT_THAT(made.notes, ElementsAre(HasSubstr("2 requests have no reply in the history")));
@@ -148,13 +148,13 @@ TEST(CaptureHistory, ARequestWithoutReplyMayHaveHappened) {
 
 TEST(CaptureHistory, LeavesAKeyOutOfWhichNobodyKnowsWhatWasWritten) {
   Seen seen = stale_read();
-  seen.asks("a", 30, {"set", "k", "3"}, "9").told("a", 31, "9", "+OK\r\n", "5:3:s");
+  seen.asks("a", 30, {"set", "k", "3"}, "9").gets("a", 31, "9", "+OK\r\n", "5:3:s");
   EXPECT_EQ(capture_history(seen.capture, {}).operations, 0U);
   Seen refused = stale_read();
-  refused.asks("a", 30, {"set", "k", "3"}, "9").told("a", 31, "9", "-ERR unknown command\r\n");
+  refused.asks("a", 30, {"set", "k", "3"}, "9").gets("a", 31, "9", "-ERR unknown command\r\n");
   EXPECT_EQ(answer_of(refused), Answer::kViolation);
   Seen observed = stale_read();
-  observed.asks("b", 30, {"KEYNOTIFY", "k"}, "9").told("b", 31, "9", "+OK\r\n");
+  observed.asks("b", 30, {"KEYNOTIFY", "k"}, "9").gets("b", 31, "9", "+OK\r\n");
   EXPECT_EQ(capture_history(observed.capture, {}).operations, 3U);
 }
 
@@ -163,8 +163,8 @@ TEST(CaptureHistory, WritesWhatWasAskedAndAnswered) {
   seen.asks("a", 0, {"SET", "k", "1", "NX", "PX", "50"}, "1");
   auto& asked = std::get<CapturedMessage>(seen.capture.events[0]).message;
   asked.user_properties = {{"__ts", "7:0:a"}, {"__ft", "8:0:a"}};
-  seen.told("a", 1, "1", "+OK\r\n", "9:0:s");
-  seen.asks("b", 2, {"VDEL", "k", "1"}, "2").told("b", 3, "2", ":-1\r\n");
+  seen.gets("a", 1, "1", "+OK\r\n", "9:0:s");
+  seen.asks("b", 2, {"VDEL", "k", "1"}, "2").gets("b", 3, "2", ":-1\r\n");
   const CaptureHistory made = capture_history(seen.capture, {});
   std::istringstream lines(made.text);
   history::Checker checker;
@@ -178,8 +178,8 @@ TEST(CaptureHistory, WritesWhatWasAskedAndAnswered) {
 // A capture on several queues may have packets in another order than that of their times.
 TEST(CaptureHistory, TakesTimesThatGoBack) {
   Seen seen;
-  seen.asks("b", 20, {"GET", "k"}, "3").told("b", 21, "3", "$-1\r\n");
-  seen.asks("a", 0, {"SET", "k", "1"}, "1").told("a", 1, "1", "+OK\r\n", "5:0:s");
+  seen.asks("b", 20, {"GET", "k"}, "3").gets("b", 21, "3", "$-1\r\n");
+  seen.asks("a", 0, {"SET", "k", "1"}, "1").gets("a", 1, "1", "+OK\r\n", "5:0:s");
   EXPECT_EQ(answer_of(seen), Answer::kViolation);
 }
 
@@ -198,7 +198,7 @@ TEST(CaptureHistory, SaysThatWithoutRepliesItSaysNothing) {
 
 TEST(CaptureHistory, IsEmptyWhereNobodyKnowsWhichKeyWasWritten) {
   Seen seen = stale_read();
-  seen.asks("a", 30, {"FROB"}, "9").told("a", 31, "9", "+OK\r\n");
+  seen.asks("a", 30, {"FROB"}, "9").gets("a", 31, "9", "+OK\r\n");
   const CaptureHistory made = capture_history(seen.capture, {});
   EXPECT_EQ(made.operations, 0U);
   EXPECT_THAT(made.notes, ElementsAre(HasSubstr("of which nobody can tell the key")));
@@ -207,13 +207,13 @@ TEST(CaptureHistory, IsEmptyWhereNobodyKnowsWhichKeyWasWritten) {
 // A token may stay when its key goes: only a SET shows the whole state of a fenced key.
 TEST(CaptureHistory, BeginsAFencedKeyAtASetAlone) {
   Seen seen(false);
-  seen.asks("a", 0, {"DEL", "k"}, "1").told("a", 1, "1", ":1\r\n");
-  seen.asks("a", 10, {"GET", "k"}, "2").told("a", 11, "2", "$-1\r\n");
+  seen.asks("a", 0, {"DEL", "k"}, "1").gets("a", 1, "1", ":1\r\n");
+  seen.asks("a", 10, {"GET", "k"}, "2").gets("a", 11, "2", "$-1\r\n");
   EXPECT_EQ(capture_history(seen.capture, {}).operations, 1U);
   seen.asks("a", 20, {"DEL", "k"}, "3")
-      .told("a", 21, "3", "-ERR a fencing token is required for this request\r\n");
+      .gets("a", 21, "3", "-ERR a fencing token is required for this request\r\n");
   EXPECT_EQ(capture_history(seen.capture, {}).operations, 0U);
-  seen.asks("a", 30, {"SET", "k", "1"}, "4").told("a", 31, "4", "+OK\r\n", "5:0:s");
+  seen.asks("a", 30, {"SET", "k", "1"}, "4").gets("a", 31, "4", "+OK\r\n", "5:0:s");
   EXPECT_EQ(capture_history(seen.capture, {}).operations, 1U);
 }
 

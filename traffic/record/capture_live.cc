@@ -17,7 +17,7 @@ using std::chrono::microseconds;
 
 constexpr endpoint::Duration kPoll = std::chrono::milliseconds{100};
 constexpr std::size_t kMaxFilters = 1'000;  // response topics that are subscribed to
-constexpr std::size_t kMostRecorded = std::size_t{64} << 20U;  // bytes of messages
+constexpr std::size_t kMaxRecorded = std::size_t{64} << 20U;  // bytes of messages
 constexpr const char* kAllClients = "clients/#";
 
 microseconds wall_now() {
@@ -82,7 +82,7 @@ class Recorder {
   }
 
   // No scenario is made of more than that, and this machine's memory has an end.
-  [[nodiscard]] bool is_full() const { return bytes_ > kMostRecorded; }
+  [[nodiscard]] bool is_full() const { return bytes_ > kMaxRecorded; }
 
   Capture& capture() { return out_; }
 
@@ -157,7 +157,7 @@ Result<LiveCapture, Error> capture_live(endpoint::Endpoint& endpoint,
     if (recorder.is_full()) {
       recorder.capture().unknown.push_back(
           fmt::format("what came after {} MiB of messages is not here: recording has ended",
-                      kMostRecorded >> 20U));
+                      kMaxRecorded >> 20U));
       break;
     }
     if (!event) watch(recorder.capture());

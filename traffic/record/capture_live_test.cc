@@ -147,10 +147,10 @@ TEST(CaptureLive, SubscribesToRequestsAndAllClients) {
   EXPECT_EQ(asked.direction, CaptureDirection::kToStore);
   EXPECT_FALSE(asked.client_known);
   EXPECT_EQ(asked.client_id, "");
-  const auto& told = std::get<CapturedMessage>(capture.events[1]);
-  EXPECT_EQ(told.direction, CaptureDirection::kToClient);
-  EXPECT_EQ(told.message.payload, "reply");
-  EXPECT_EQ(told.time - asked.time, 1ms);
+  const auto& notified = std::get<CapturedMessage>(capture.events[1]);
+  EXPECT_EQ(notified.direction, CaptureDirection::kToClient);
+  EXPECT_EQ(notified.message.payload, "reply");
+  EXPECT_EQ(notified.time - asked.time, 1ms);
 }
 
 TEST(CaptureLive, SubscribesToNoMoreThanItNeeds) {

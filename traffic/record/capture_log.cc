@@ -55,8 +55,8 @@ CaptureLog::CaptureLog() {
 std::optional<std::string> CaptureLog::add_line(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
   if (json.is_discarded()) return "not a line of such a log: it is no JSON";
-  JsonComplaint complaint;
-  const JsonMembers members(json, "", complaint);
+  JsonDiagnostic diagnostic;
+  const JsonMembers members(json, "", diagnostic);
   const std::string event = json.is_object() ? members.text("event") : "";
   std::optional<CapturedEvent> captured;
   remark_.reset();
@@ -79,10 +79,10 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
     remark_ = {.kind = elsewhere ? LogRemark::Kind::kElsewhere : LogRemark::Kind::kControl,
                .client_id = members.text("client"),
                .text = members.text(elsewhere ? "topic" : "text")};
-  } else if (!complaint.any()) {
+  } else if (!diagnostic.any()) {
     return "an unknown event: " + event;
   }
-  if (complaint.any()) return "not a line of such a log: " + complaint.text();
+  if (diagnostic.any()) return "not a line of such a log: " + diagnostic.text();
   if (captured) capture_.events.push_back(std::move(*captured));
   return std::nullopt;
 }

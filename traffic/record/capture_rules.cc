@@ -4,7 +4,7 @@
 
 #include "codec/topics.h"
 #include "hlc/hlc.h"
-#include "suite/judge/attribution.h"
+#include "suite/judge/reply_requirement.h"
 
 namespace fencepost::record {
 namespace {

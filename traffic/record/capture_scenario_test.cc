@@ -223,7 +223,7 @@ TEST(CaptureScenario, WritesAnyBytes) {
   EXPECT_THAT(text, HasSubstr("{bytes: {escaped: '-ERR something new\\r\\n'}}"));
 }
 
-TEST(CaptureScenario, FlagsWhatNoRightStoreDoes) {
+TEST(CaptureScenario, FlagsWhatNoConformingStoreDoes) {
   Traffic traffic;
   traffic.capture.from_start = true;
   traffic.request("c", {"SET", "k", "v"});

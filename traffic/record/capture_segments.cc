@@ -46,9 +46,9 @@ std::string_view behind(std::string_view bytes, std::size_t at) {
 }
 
 microseconds time_of(std::uint64_t value, std::uint64_t ticks) {
-  constexpr std::uint64_t kMostSeconds = 1'000'000'000'000;  // microseconds of it do not overflow
+  constexpr std::uint64_t kMaxSeconds = 1'000'000'000'000;  // microseconds of it do not overflow
   const auto part = static_cast<long double>(value % ticks) / static_cast<long double>(ticks);
-  return seconds{std::min(value / ticks, kMostSeconds)} +
+  return seconds{std::min(value / ticks, kMaxSeconds)} +
          microseconds{static_cast<std::int64_t>(part * 1e6L)};
 }
 
@@ -143,13 +143,13 @@ struct SegmentReader::State {
   std::uint64_t skip = 0;  // of what comes next
   microseconds last{0};
   bool any = false;
-  std::string trouble{};
+  std::string error{};
   std::size_t fragments = 0;
   std::size_t untimed = 0;
   std::map<std::uint64_t, std::size_t> other_links{};  // how many packets
 
   std::nullopt_t end(std::string why) {
-    trouble = std::move(why);
+    error = std::move(why);
     return std::nullopt;
   }
   [[nodiscard]] std::uint64_t number(std::string_view bytes, std::size_t from,
@@ -187,7 +187,7 @@ bool SegmentReader::State::begin(std::string_view rest) {
   } else {
     end("it is neither a pcap nor a pcapng file");
   }
-  return trouble.empty();
+  return error.empty();
 }
 
 // 0: more bytes are needed to know it, or it is passed over.
@@ -214,7 +214,7 @@ std::size_t SegmentReader::State::size_of_next(std::string_view rest) {
 }
 
 std::optional<Frame> SegmentReader::State::next_frame() {
-  while (trouble.empty()) {
+  while (error.empty()) {
     const auto skipped = std::min<std::uint64_t>(skip, held.size() - at);
     at += skipped;
     skip -= skipped;
@@ -225,7 +225,7 @@ std::optional<Frame> SegmentReader::State::next_frame() {
     }
     const std::size_t size = size_of_next(rest);
     if (size == 0 && skip > 0 && !rest.empty()) continue;
-    if (size == 0 || rest.size() < size || !trouble.empty()) return std::nullopt;
+    if (size == 0 || rest.size() < size || !error.empty()) return std::nullopt;
     at += size;
     if (format == Format::kPcapng) {
       if (auto frame = read_block(rest.substr(0, size))) return frame;
@@ -331,7 +331,7 @@ SegmentReader::~SegmentReader() = default;
 bool SegmentReader::add(std::string_view bytes) {
   state_->held.erase(0, std::exchange(state_->at, 0));
   state_->held += bytes;
-  return state_->trouble.empty();
+  return state_->error.empty();
 }
 
 std::optional<Segment> SegmentReader::next() {
@@ -345,13 +345,13 @@ std::optional<Segment> SegmentReader::next() {
 
 Result<std::vector<std::string>, std::string> SegmentReader::finish() const {
   const State& seen = *state_;
-  if (!seen.any && !seen.trouble.empty()) return fail(seen.trouble);
+  if (!seen.any && !seen.error.empty()) return fail(seen.error);
   if (seen.format == State::Format::kUnknown) {
     return fail(std::string("it ends before its first packet"));
   }
   std::vector<std::string> out;
-  if (!seen.trouble.empty()) {
-    out.push_back(seen.trouble + ": the file was read no further");
+  if (!seen.error.empty()) {
+    out.push_back(seen.error + ": the file was read no further");
   } else if (seen.skip > 0 || seen.at < seen.held.size()) {
     out.emplace_back("the file ends within a packet: those before it were read");
   }

@@ -135,7 +135,7 @@ void TcpReader::State::add(Segment segment) {
   connection.held.push_back(std::move(segment));
   deliver_held(connection);
   while (!connection.over &&
-         (connection.held_bytes > kMostHeldBytes || connection.held.size() > kMostHeldPackets)) {
+         (connection.held_bytes > kMaxHeldBytes || connection.held.size() > kMaxHeldPackets)) {
     give_up_first(connection);
   }
 }
@@ -224,7 +224,7 @@ std::vector<std::string> TcpReader::notes() const {
 Result<std::vector<std::string>, std::string> read_tcp(
     const PcapOptions& options, const std::function<void(const TcpEvent&)>& use) {
   const FileDescriptor file(options.file);
-  if (!file.trouble().empty()) return fail(file.trouble());
+  if (!file.error().empty()) return fail(file.error());
   SegmentReader segments(options.port);
   TcpReader reader;
   const auto tell = [&] {

@@ -52,8 +52,8 @@ class TcpReader {
   [[nodiscard]] std::vector<std::string> notes() const;
 
   // What a connection may have in wait for a packet that is missing.
-  static constexpr std::size_t kMostHeldBytes = std::size_t{4} << 20U;
-  static constexpr std::size_t kMostHeldPackets = 2'000;
+  static constexpr std::size_t kMaxHeldBytes = std::size_t{4} << 20U;
+  static constexpr std::size_t kMaxHeldPackets = 2'000;
 
  private:
   struct State;

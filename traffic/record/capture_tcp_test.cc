@@ -57,7 +57,7 @@ class Captured {
     add({.sequence = 999, .flags = kSyn});
     return add({.up = false, .sequence = 4999, .flags = kSynAnswer});
   }
-  [[nodiscard]] std::vector<std::string> told(bool to_the_end = false) {
+  [[nodiscard]] std::vector<std::string> events(bool to_the_end = false) {
     if (to_the_end) reader_.finish();
     for (TcpEvent& event : reader_.take()) {
       using enum TcpEvent::Kind;
@@ -90,9 +90,9 @@ TEST(TcpReader, TellsBothDirectionsInTheirOrder) {
   all.begin().add({.sequence = 1000, .bytes = "\x10one"});
   all.add({.up = false, .sequence = 5000, .bytes = "two"});
   all.add({.sequence = 1004, .bytes = "three", .flags = kFin});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10one", "<two", ">three", "end>"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10one", "<two", ">three", "end>"));
   all.add({.up = false, .sequence = 5003, .flags = kFin});
-  EXPECT_THAT(all.told(),
+  EXPECT_THAT(all.events(),
               ElementsAre("open", ">\x10one", "<two", ">three", "end>", "end<", "closed<"));
 }
 
@@ -101,7 +101,7 @@ TEST(TcpReader, LeavesOutWhatWasSentAgain) {
   all.begin().add({.sequence = 1000, .bytes = "\x10one"});
   all.add({.sequence = 1000, .bytes = "\x10one"}).add({.sequence = 1002, .bytes = "netwo"});
   all.add({.sequence = 1006, .bytes = "o"});  // a probe
-  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10one", ">two"));
+  EXPECT_THAT(all.events(true), ElementsAre("open", ">\x10one", ">two"));
 }
 
 TEST(TcpReader, PutsPacketsInTheirOrderAndLetsTheOtherDirectionWait) {
@@ -109,32 +109,32 @@ TEST(TcpReader, PutsPacketsInTheirOrderAndLetsTheOtherDirectionWait) {
   all.begin().add({.sequence = 1000, .bytes = "\x10"});
   all.add({.sequence = 1003, .bytes = "c"}).add({.sequence = 1002, .bytes = "b"});
   all.add({.up = false, .sequence = 5000, .bytes = "reply"});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10"));
   all.add({.sequence = 1001, .bytes = "a", .had = 0});
-  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10", ">a", ">b", ">c", "<reply"));
+  EXPECT_THAT(all.events(true), ElementsAre("open", ">\x10", ">a", ">b", ">c", "<reply"));
 }
 
 TEST(TcpReader, SaysWhatItHasLostAndGoesOn) {
   Captured reply_never_came;
   reply_never_came.begin().add({.sequence = 1000, .bytes = "\x10"});
   reply_never_came.add({.sequence = 1001, .bytes = "and thanks", .had = 5});
-  EXPECT_THAT(reply_never_came.told(true), ElementsAre("open", ">\x10", "lost<", ">and thanks"));
+  EXPECT_THAT(reply_never_came.events(true), ElementsAre("open", ">\x10", "lost<", ">and thanks"));
 
   Captured never_came;
   never_came.begin().add({.sequence = 1000, .bytes = "\x10"}).add({.sequence = 1009, .bytes = "x"});
   never_came.add({.up = false, .sequence = 5000, .bytes = "reply", .had = 10});
-  EXPECT_THAT(never_came.told(true), ElementsAre("open", ">\x10", "lost>", ">x", "<reply"));
+  EXPECT_THAT(never_came.events(true), ElementsAre("open", ">\x10", "lost>", ">x", "<reply"));
 
   Captured both;  // what the client has had by then does not come behind it
   both.begin().add({.sequence = 1000, .bytes = "\x10"});
   both.add({.sequence = 1009, .bytes = "x", .had = 9});
   both.add({.up = false, .sequence = 5005, .bytes = "last", .had = 5});
-  EXPECT_THAT(both.told(true), ElementsAre("open", ">\x10", "lost>", "lost<", ">x"));
+  EXPECT_THAT(both.events(true), ElementsAre("open", ">\x10", "lost>", "lost<", ">x"));
 
   Captured cut;
   cut.begin().add({.sequence = 1000, .bytes = "\x10 and more", .cut = 3});
   cut.add({.sequence = 1010, .bytes = "x"});
-  EXPECT_THAT(cut.told(true), ElementsAre("open", "lost>", ">x"));
+  EXPECT_THAT(cut.events(true), ElementsAre("open", "lost>", ">x"));
 }
 
 TEST(TcpReader, ReadsAConnectionFromItsMiddle) {
@@ -142,15 +142,15 @@ TEST(TcpReader, ReadsAConnectionFromItsMiddle) {
   late.add({.up = false, .sequence = 5000});  // has no bytes, but says how far the client is
   late.add({.sequence = 1000, .bytes = "a"}).add({.sequence = 1001, .bytes = "b"});
   late.add({.up = false, .sequence = 5000, .bytes = "c"});
-  EXPECT_THAT(late.told(true), ElementsAre("open", "lost>", "lost<", ">a", ">b", "<c"));
+  EXPECT_THAT(late.events(true), ElementsAre("open", "lost>", "lost<", ">a", ">b", "<c"));
 
   Captured end;
   end.add({.sequence = 1000, .flags = kReset | 0x10});
-  EXPECT_THAT(end.told(true), ElementsAre("open", "lost>", "lost<", "closed>"));
+  EXPECT_THAT(end.events(true), ElementsAre("open", "lost>", "lost<", "closed>"));
 
   Captured answer_only;
   answer_only.add({.up = false, .sequence = 4999, .flags = kSynAnswer});
-  EXPECT_THAT(answer_only.told(true), ElementsAre("open", "lost>"));
+  EXPECT_THAT(answer_only.events(true), ElementsAre("open", "lost>"));
 }
 
 TEST(TcpReader, KnowsWhatIsNoMqtt) {
@@ -172,7 +172,7 @@ TEST(TcpReader, TellsConnectionsOfTheSamePortsApart) {
   all.add({.sequence = 7999, .flags = kSyn});
   all.add({.up = false, .sequence = 8999, .flags = kSynAnswer, .had = 7000});
   all.add({.sequence = 8000, .bytes = "\x10two", .had = 4000});
-  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10", "lost>", ">x", "2open", "2>\x10two"));
+  EXPECT_THAT(all.events(true), ElementsAre("open", ">\x10", "lost>", ">x", "2open", "2>\x10two"));
 }
 
 TEST(TcpReader, CountsBeyondTheLargestNumber) {
@@ -180,41 +180,42 @@ TEST(TcpReader, CountsBeyondTheLargestNumber) {
   all.add({.sequence = 0xFFFF'FFFC, .flags = kSyn});
   all.add({.up = false, .sequence = 4999, .flags = kSynAnswer});
   all.add({.sequence = 0xFFFF'FFFD, .bytes = "\x10one"}).add({.sequence = 1, .bytes = "two"});
-  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10one", ">two"));
+  EXPECT_THAT(all.events(true), ElementsAre("open", ">\x10one", ">two"));
 }
 
 TEST(TcpReader, AResetEndsAConnection) {
   Captured all;
   all.begin().add({.sequence = 1000, .bytes = "\x10"}).add({.sequence = 1001, .flags = kReset});
   all.add({.up = false, .sequence = 5000, .bytes = "late"});
-  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10", "closed>"));
+  EXPECT_THAT(all.events(true), ElementsAre("open", ">\x10", "closed>"));
 }
 
 TEST(TcpReader, HoldsNoMoreThanItsLimit) {
   Captured all;
   all.begin().add({.sequence = 1000, .bytes = "\x10"});
-  for (std::uint32_t i = 0; i <= TcpReader::kMostHeldPackets; ++i) {
+  for (std::uint32_t i = 0; i <= TcpReader::kMaxHeldPackets; ++i) {
     all.add({.sequence = 1002 + i, .bytes = "x"});
-    if (i + 1 == TcpReader::kMostHeldPackets) EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+    if (i + 1 == TcpReader::kMaxHeldPackets)
+      EXPECT_THAT(all.events(), ElementsAre("open", ">\x10"));
   }
-  const std::vector<std::string> told = all.told();
-  ASSERT_THAT(told, SizeIs(3 + TcpReader::kMostHeldPackets + 1));
-  EXPECT_EQ(told[2], "lost>");
+  const std::vector<std::string> events = all.events();
+  ASSERT_THAT(events, SizeIs(3 + TcpReader::kMaxHeldPackets + 1));
+  EXPECT_EQ(events[2], "lost>");
 }
 
 TEST(TcpReader, HoldsNoMoreBytesThanItsLimit) {
   Captured all;
   all.begin().add({.sequence = 1000, .bytes = "\x10"});
-  const std::string large(TcpReader::kMostHeldBytes / 16, 'x');
+  const std::string large(TcpReader::kMaxHeldBytes / 16, 'x');
   std::uint32_t next = 1002;  // one byte is missing
   for (int i = 0; i < 16; ++i, next += static_cast<std::uint32_t>(large.size())) {
     all.add({.sequence = next, .bytes = large});
   }
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10"));
   all.add({.sequence = next, .bytes = "x"});
-  const std::vector<std::string> told = all.told();
-  ASSERT_THAT(told, SizeIs(3 + 17));
-  EXPECT_EQ(told[2], "lost>");
+  const std::vector<std::string> events = all.events();
+  ASSERT_THAT(events, SizeIs(3 + 17));
+  EXPECT_EQ(events[2], "lost>");
 }
 
 TEST(TcpReader, TakesTheSameEndOnce) {
@@ -222,11 +223,11 @@ TEST(TcpReader, TakesTheSameEndOnce) {
   all.begin().add({.sequence = 1000, .bytes = "\x10", .flags = kFin});
   all.add({.sequence = 1000, .bytes = "\x10", .flags = kFin});  // sent again
   all.add({.sequence = 1001, .flags = kFin});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "end>"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10", "end>"));
   // The end of the client had a number of its own, which the broker has had.
   all.add({.up = false, .sequence = 5000, .flags = kFin, .had = 2});
   all.add({.up = false, .sequence = 5001, .bytes = "late"});
-  EXPECT_THAT(all.told(true), ElementsAre("open", ">\x10", "end>", "end<", "closed<"));
+  EXPECT_THAT(all.events(true), ElementsAre("open", ">\x10", "end>", "end<", "closed<"));
 }
 
 TEST(TcpReader, WaitsForWhatIsMissingBeforeAnEnd) {
@@ -234,22 +235,22 @@ TEST(TcpReader, WaitsForWhatIsMissingBeforeAnEnd) {
   all.begin().add({.sequence = 1000, .bytes = "\x10"});
   all.add({.up = false, .sequence = 5000, .flags = kFin});
   all.add({.sequence = 1002, .flags = kFin, .had = 1});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "end<"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10", "end<"));
   all.add({.sequence = 1001, .bytes = "a", .had = 1});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "end<", ">a", "end>", "closed>"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10", "end<", ">a", "end>", "closed>"));
 }
 
 TEST(TcpReader, AResetWhileSomethingIsMissingLosesIt) {
   Captured all;
   all.begin().add({.sequence = 1000, .bytes = "\x10"}).add({.sequence = 1002, .bytes = "b"});
   all.add({.sequence = 1003, .flags = kReset});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10", "lost>", ">b", "closed>"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10", "lost>", ">b", "closed>"));
 }
 
 TEST(TcpReader, TakesASynThatWasSentAgain) {
   Captured all;
   all.begin().begin().add({.sequence = 1000, .bytes = "\x10"});
-  EXPECT_THAT(all.told(), ElementsAre("open", ">\x10"));
+  EXPECT_THAT(all.events(), ElementsAre("open", ">\x10"));
 }
 
 TEST(TcpReader, KeepsConnectionsApartAndTimeGoing) {

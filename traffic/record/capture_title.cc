@@ -19,8 +19,8 @@ namespace {
 using codec::ReplyKind;
 using Kind = TimelineItem::Kind;
 
-constexpr std::size_t kMostActs = 5;   // in a title
-constexpr std::size_t kMostWords = 3;  // acts in an id
+constexpr std::size_t kMaxActs = 5;    // in a title
+constexpr std::size_t kMaxWords = 3;   // acts in an id
 constexpr std::size_t kLongKey = 100;  // bytes
 
 // The request without what it is about: "SET NX PX".
@@ -103,7 +103,7 @@ std::string slug_of(const std::vector<std::string>& acts) {
     const bool known = std::find(words.begin(), words.end(), word) != words.end();
     if (known || word.starts_with("a-")) continue;  // not what somebody asks for
     words.push_back(std::move(word));
-    if (words.size() == kMostWords) break;
+    if (words.size() == kMaxWords) break;
   }
   return words.empty() ? "nothing-asked" : fmt::format("{}", fmt::join(words, "."));
 }
@@ -123,9 +123,9 @@ CaptureTitle title_of(const std::vector<const TimelineItem*>& items) {
     if (!key.empty()) keys.insert(key);
   }
   CaptureTitle out{.slug = slug_of(acts)};
-  if (acts.size() > kMostActs) {
-    const std::size_t left = acts.size() - kMostActs;
-    acts.resize(kMostActs);
+  if (acts.size() > kMaxActs) {
+    const std::size_t left = acts.size() - kMaxActs;
+    acts.resize(kMaxActs);
     acts.push_back(fmt::format("{} more", left));
   }
   const std::string about = keys.empty()       ? "no key"

@@ -23,7 +23,7 @@ struct ExploreCall {
   std::string endpoint{};  // without password
   std::string descriptor{};
   std::string profile{};
-  std::string wording{};
+  std::string edition{};
   std::string driver{};
   double timeout_scale = 1.0;
   std::vector<std::string> ignore{};

@@ -94,7 +94,7 @@ class CounterexampleTest : public testing::Test {
 
 // --- texts ---------------------------------------------------------------------------------------
 
-TEST_F(CounterexampleTest, IsTold) {
+TEST_F(CounterexampleTest, IsReported) {
   search::Counterexample found = found_at("S01");
   found.found_after = 1'500ms;
   found.example = 3;
@@ -132,7 +132,7 @@ TEST_F(CounterexampleTest, IsFoundAgainAsItWas) {
                .endpoint = "mqtt://host",
                .descriptor = "d.yaml",
                .profile = "documented",
-               .wording = "preview",
+               .edition = "preview",
                .driver = "paho",
                .timeout_scale = 2.5,
                .ignore = {"FT-*", "SET-1: a b"}};

@@ -18,14 +18,14 @@ constexpr std::size_t kMaxWatched = 20'000;
 
 // "record: client a, SET k: broke ..."
 void say(const std::string& text, Said& said) { said.errors += "record: " + text + "\n"; }
-void complain(const std::string& text, Said& said) { said.errors += "fencepost: " + text + "\n"; }
+void diagnose(const std::string& text, Said& said) { said.errors += "fencepost: " + text + "\n"; }
 
 // What we write is what the loader takes; if not, that is a defect of ours.
 bool check(const std::string& path, const std::string& text, Said& said) {
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = scenario::load_library({}, errors);  // without the cases
   (void)load_scenario({path, text}, library.catalogue.ids(), errors);
-  for (const std::string& error : describe_all(errors)) complain(error, said);
+  for (const std::string& error : describe_all(errors)) diagnose(error, said);
   return errors.empty();
 }
 
@@ -33,7 +33,7 @@ bool check(const std::string& path, const std::string& text, Said& said) {
 bool write_cases(const CaptureScenario& made, const std::string& path, Said& said) {
   const std::string file = made.text();
   if (const auto written = report::write_file(path, file); !written) {
-    complain(written.error(), said);
+    diagnose(written.error(), said);
     return false;
   }
   if (made.cases.empty()) {
@@ -66,7 +66,7 @@ Recording write_history(const Capture& capture, const std::string& path,
   const CaptureHistory made = capture_history(capture, {.slack = slack});
   for (const std::string& note : made.notes) say("note: " + note, out.said);
   if (const auto written = report::write_file(path, made.text); !written) {
-    complain(written.error(), out.said);
+    diagnose(written.error(), out.said);
     out.code = run::ExitCode::kInternal;
     return out;
   }

@@ -66,7 +66,7 @@ Capture capture(const std::string& second_answer) {
 Capture right() { return capture(":-1\r\n"); }
 Capture wrong() { return capture("+OK\r\n"); }
 
-TEST(FlagWatcher, SaysOnceWhatNoRightStoreDoes) {
+TEST(FlagWatcher, ReportsOnceWhatNoConformingStoreDoes) {
   FlagWatcher watcher;
   EXPECT_EQ(watcher.judge_new(right()).errors, "");
   Capture seen = wrong();
@@ -107,7 +107,7 @@ TEST_F(Recordings, HaveTheCasesThatWereSeen) {
   EXPECT_THAT(folder_.read("made.yaml"), HasSubstr("options: [NX]"));
 }
 
-TEST_F(Recordings, AreFlaggedWhereNoRightStoreAnswersSo) {
+TEST_F(Recordings, AreFlaggedWhereNoConformingStoreAnswersSo) {
   const Recording made = write_recording(wrong(), path("made.yaml"), watcher_);
   EXPECT_EQ(made.code, run::ExitCode::kFailed);
   EXPECT_THAT(made.said.errors, StartsWith("record: client b, SET k: broke SET-N"));

@@ -53,12 +53,12 @@ void Printer::begin() const {
   const report::ReportContext& context = session_.context;
   const std::size_t cases = session_.saved.cases.size();
   const std::size_t files = session_.saved.files.size();
-  const std::string wording = context.wording == scenario::Wording::kAuto
+  const std::string edition = context.edition == scenario::Edition::kAuto
                                   ? ""
-                                  : fmt::format(" ({} wording)", name(context.wording));
+                                  : fmt::format(" ({} wording)", name(context.edition));
   say("{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
       text::Lines(paint_(kBold, "fencepost replay")), report::suite_version(), context.endpoint,
-      name(context.profile), wording, cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
+      name(context.profile), edition, cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
       session_.suite.jobs, context.seed,
       session_.run.runs > 1 ? fmt::format("  {} runs", session_.run.runs) : "");
   std::fflush(stream_);

@@ -48,7 +48,7 @@ TEST(ReplayPrinter, BeginsWithWhatIsAboutToRun) {
                                             "  endpoint fake:  profile auto  1 case of 1 file, 4 "
                                             "at once  seed 7\n");
   Session more = session_of({{"get.yaml", kGetCase}, {"nx.yaml", nx_case()}}, 3);
-  more.context.wording = scenario::Wording::kGa;
+  more.context.edition = scenario::Edition::kGa;
   more.context.profile = codec::Profile::kDeployed;
   EXPECT_THAT(printed(more, {}, true),
               EndsWith("profile deployed (ga wording)  2 cases of 2 files, 1 at once  seed 7  3 "

@@ -69,7 +69,7 @@ std::string to_json(const ReplayRun& run, const report::ReportContext& context) 
                             {"suite_version", report::suite_version()},
                             {"endpoint", text::printable(context.endpoint)},
                             {"profile", name(context.profile)},
-                            {"wording", name(context.wording)},
+                            {"wording", name(context.edition)},
                             {"seed", context.seed},
                             {"started", context.started},
                             {"runs", run.runs},

@@ -183,7 +183,7 @@ struct Edit {
 std::string healed_text(const std::string& before, const run::CaseResult& result) {
   const scenario::SourceFile file{"f", scenario::in_case(before)};
   const scenario::Loaded cases = scenario::load(file.content);
-  EXPECT_THAT(cases.complaints(), IsEmpty()) << before;
+  EXPECT_THAT(cases.diagnostics(), IsEmpty()) << before;
   if (cases.cases.empty()) return {};
   const auto text =
       healed(classify(cases.cases.front(), {result})).and_then([&](const scenario::Recorded& to) {

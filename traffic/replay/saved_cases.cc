@@ -103,7 +103,7 @@ void heal_file(const scenario::SourceFile& file, const SavedCases& saved, Replay
 
 // Ids are unique within a file alone: the same case may have been saved in two folders.
 SavedCases load_cases(std::vector<scenario::SourceFile> files,
-                      std::vector<std::string>& complaints) {
+                      std::vector<std::string>& diagnostics) {
   std::vector<scenario::LoadError> errors;
   const auto first_case = std::stable_partition(files.begin(), files.end(), scenario::is_catalogue);
   SavedCases out;
@@ -117,13 +117,13 @@ SavedCases load_cases(std::vector<scenario::SourceFile> files,
     for (scenario::Case& test_case : cases) out.cases.push_back(std::move(test_case));
     out.files.push_back(std::move(*file));
   }
-  for (std::string& error : scenario::describe_all(errors)) complaints.push_back(std::move(error));
+  for (std::string& error : scenario::describe_all(errors)) diagnostics.push_back(std::move(error));
   return out;
 }
 
 SavedCases load_saved_cases(const std::vector<std::string>& paths,
-                            std::vector<std::string>& complaints) {
-  return load_cases(read_all(paths, complaints), complaints);
+                            std::vector<std::string>& diagnostics) {
+  return load_cases(read_all(paths, diagnostics), diagnostics);
 }
 
 void heal_files(const SavedCases& saved, ReplayRun& run, const std::string& run_id) {

@@ -24,12 +24,12 @@ struct SavedCases {
 
 // Those of these files. What is wrong with the others is appended to `complaints`.
 [[nodiscard]] SavedCases load_cases(std::vector<scenario::SourceFile> files,
-                                    std::vector<std::string>& complaints);
+                                    std::vector<std::string>& diagnostics);
 
 // Those of the files at these paths, each file once. What is wrong with the others is appended to
 // `complaints`.
 [[nodiscard]] SavedCases load_saved_cases(const std::vector<std::string>& paths,
-                                          std::vector<std::string>& complaints);
+                                          std::vector<std::string>& diagnostics);
 
 // Writes into the files what is fixed, and what has changed; what was written, and what was not and
 // why, is appended to `run.healed` and `run.not_healed`. A file that is no longer what was loaded,

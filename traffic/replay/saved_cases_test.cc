@@ -44,12 +44,12 @@ TEST(SavedCases, TakesAFileOnceWhateverWayLeadsToIt) {
   folder.write("saved/deep/get.yaml", kGetCase);
   std::filesystem::create_symlink(nx, folder.path() / "link.yaml");
   const std::string copy = folder.write("copy.yaml", nx_case()).string();
-  std::vector<std::string> complaints;
+  std::vector<std::string> diagnostics;
   const std::string all = (folder.path() / "saved").string();
   const SavedCases saved = load_saved_cases(
       {all, nx, all + "/deep/../nx.yaml", (folder.path() / "link.yaml").string(), copy},
-      complaints);
-  EXPECT_THAT(complaints, IsEmpty());
+      diagnostics);
+  EXPECT_THAT(diagnostics, IsEmpty());
   EXPECT_THAT(ids(saved), ElementsAre("saved.get", "saved.nx", "saved.nx"));
   EXPECT_THAT(saved.files, SizeIs(3));
 }
@@ -61,30 +61,30 @@ TEST(SavedCases, LeavesOutFilesWithAnError) {
   folder.write("saved/broken.yaml", broken);
   folder.write("saved/nx.yaml", nx_case());
   const std::string missing = (folder.path() / "missing.yaml").string();
-  std::vector<std::string> complaints;
+  std::vector<std::string> diagnostics;
   const SavedCases saved =
-      load_saved_cases({(folder.path() / "saved").string(), missing}, complaints);
+      load_saved_cases({(folder.path() / "saved").string(), missing}, diagnostics);
   EXPECT_THAT(ids(saved), ElementsAre("saved.nx"));
-  ASSERT_THAT(complaints, SizeIs(2));
-  EXPECT_THAT(complaints[0], HasSubstr("cannot read " + missing));
-  EXPECT_THAT(complaints[1], HasSubstr("saved/broken.yaml:8:17: "));
+  ASSERT_THAT(diagnostics, SizeIs(2));
+  EXPECT_THAT(diagnostics[0], HasSubstr("cannot read " + missing));
+  EXPECT_THAT(diagnostics[1], HasSubstr("saved/broken.yaml:8:17: "));
 }
 
 TEST(SavedCases, RefusesAnIdThatAFileHasTwice) {
   std::string twice = kGetCase;
   twice += twice.substr(twice.find("  - id"));
-  std::vector<std::string> complaints;
-  EXPECT_THAT(load_cases({{"f.yaml", twice}}, complaints).cases, IsEmpty());
-  EXPECT_THAT(complaints, ElementsAre(HasSubstr("saved.get")));
+  std::vector<std::string> diagnostics;
+  EXPECT_THAT(load_cases({{"f.yaml", twice}}, diagnostics).cases, IsEmpty());
+  EXPECT_THAT(diagnostics, ElementsAre(HasSubstr("saved.get")));
 }
 
 TEST(SavedCases, TakesTheCatalogueThatIsAmongTheFiles) {
-  std::vector<std::string> complaints;
+  std::vector<std::string> diagnostics;
   const SavedCases saved =
-      load_cases({{"f.yaml", kGetCase}, {"requirements.yaml", test::kCatalogueText}}, complaints);
+      load_cases({{"f.yaml", kGetCase}, {"requirements.yaml", test::kCatalogueText}}, diagnostics);
   EXPECT_NE(saved.catalogue.find("R-MUST-1"), nullptr);
   EXPECT_THAT(saved.cases, IsEmpty());  // GET-HIT-3 is none of its rules
-  EXPECT_THAT(complaints, Not(IsEmpty()));
+  EXPECT_THAT(diagnostics, Not(IsEmpty()));
 }
 
 // --- healing -------------------------------------------------------------------------------------
@@ -95,10 +95,10 @@ class Healing : public testing::Test {
   // The file after the case has run at this store, and has been healed.
   Session heal_at(test::Behaviour store, const std::string& name = "nx.yaml",
                   std::size_t runs = 1) {
-    std::vector<std::string> complaints;
+    std::vector<std::string> diagnostics;
     Session out =
-        session_of(load_saved_cases({(folder_.path() / name).string()}, complaints), runs);
-    EXPECT_THAT(complaints, IsEmpty());
+        session_of(load_saved_cases({(folder_.path() / name).string()}, diagnostics), runs);
+    EXPECT_THAT(diagnostics, IsEmpty());
     run_at(std::move(store), out);
     if (meanwhile_) meanwhile_();
     heal_files(out.saved, out.run, "ab12");

@@ -53,9 +53,9 @@ inline Session session_of(SavedCases saved, std::size_t runs = 1) {
 }
 
 inline Session session_of(std::vector<scenario::SourceFile> files, std::size_t runs = 1) {
-  std::vector<std::string> complaints;
-  Session out = session_of(load_cases(std::move(files), complaints), runs);
-  out.run.load_errors = complaints;
+  std::vector<std::string> diagnostics;
+  Session out = session_of(load_cases(std::move(files), diagnostics), runs);
+  out.run.load_errors = diagnostics;
   return out;
 }
 

@@ -108,8 +108,8 @@ std::string certify_flags(const run::RunSettings& settings, const std::string& d
   if (settings.profile != codec::Profile::kAuto) {
     out += fmt::format(" --profile {}", name(settings.profile));
   }
-  if (settings.wording != scenario::Wording::kAuto) {
-    out += fmt::format(" --wording {}", name(settings.wording));
+  if (settings.edition != scenario::Edition::kAuto) {
+    out += fmt::format(" --wording {}", name(settings.edition));
   }
   if (!driver.empty()) out += " --driver " + driver;
   return out + " --strict";

@@ -100,13 +100,13 @@ TEST(ReplaySession, PassesWhatBreaksNoRuleOfThisStore) {
   const std::string one =
       "area: t\ncases:\n- {id: t.one, title: A case, requirements: [R-MUST-1], "
       "steps: [{get: k, expect: ok}]}\n";
-  for (const scenario::Wording wording : {scenario::Wording::kGa, scenario::Wording::kPreview}) {
+  for (const scenario::Edition edition : {scenario::Edition::kGa, scenario::Edition::kPreview}) {
     Session session = session_of({{"requirements.yaml", text}, {"one.yaml", one}});
     ASSERT_THAT(session.run.load_errors, IsEmpty());
-    session.suite.settings.wording = wording;
+    session.suite.settings.edition = edition;
     run_at(right(), session);
     EXPECT_THAT(outcomes(session),
-                ElementsAre(wording == scenario::Wording::kGa ? "t.one passes" : "t.one fails"));
+                ElementsAre(edition == scenario::Edition::kGa ? "t.one passes" : "t.one fails"));
   }
 }
 
@@ -167,7 +167,7 @@ TEST(ReplaySession, SaysWhyNothingWasBegun) {
 
 TEST(ReplaySession, SaysHowCertifyRunsACase) {
   EXPECT_EQ(certify_flags({}, ""), " --strict");
-  EXPECT_EQ(certify_flags({.profile = codec::Profile::kDeployed, .wording = scenario::Wording::kGa},
+  EXPECT_EQ(certify_flags({.profile = codec::Profile::kDeployed, .edition = scenario::Edition::kGa},
                           "paho"),
             " --profile deployed --wording ga --driver paho --strict");
 }

@@ -16,7 +16,7 @@
 #include <rapidcheck/shrinkable/Create.h>
 
 #include "base/threads.h"
-#include "endpoint/end_of_waits.h"
+#include "endpoint/cancellation.h"
 #include "suite/run/client_pool.h"
 #include "suite/run/run_slots.h"
 #include "traffic/search/seed_traces.h"

@@ -9,7 +9,7 @@
 namespace fencepost::search {
 namespace {
 
-constexpr std::size_t kMostCutShort = 20;  // one workload of so many
+constexpr std::size_t kMaxCutShort = 20;  // one workload of so many
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::string basis_text(const judge::OracleBasis& basis, bool is_auto) {
 }
 
 bool too_many_cut_short(std::size_t cut_short, std::size_t workloads) {
-  return kMostCutShort * cut_short > workloads;
+  return kMaxCutShort * cut_short > workloads;
 }
 
 Conclusion conclude(const ExploreResult& result) {
@@ -52,7 +52,7 @@ Conclusion conclude(const ExploreResult& result) {
   if (proved) return {.code = kFailed, .text = "the store breaks a rule"};
   if (result.lost) {
     return {.code = kUnreachable,
-            .complaint = "the endpoint was lost during the run: " + result.lost->text};
+            .diagnostic = "the endpoint was lost during the run: " + result.lost->text};
   }
   if (result.interrupted) return {.code = kInterrupted, .text = "interrupted"};
   if (!result.found.empty()) {
@@ -67,7 +67,7 @@ Conclusion conclude(const ExploreResult& result) {
         .code = kInconclusive,
         .text = fmt::format("not decided: {} of {} workloads were cut short by a connection that "
                             "the broker ended; a green verdict needs {} % of them whole",
-                            done.cut_short, done.examples, 100 - 100 / kMostCutShort)};
+                            done.cut_short, done.examples, 100 - 100 / kMaxCutShort)};
   }
   if (done.undecidable > done.requests / 2) {
     return {.code = kInconclusive,
@@ -95,16 +95,16 @@ Conclusion conclude(const ExploreResult& result) {
 }
 
 std::string open_text(const ExploreResult& result) {
-  constexpr std::size_t kMost = 5;
+  constexpr std::size_t kMax = 5;
   std::vector<std::pair<std::size_t, std::string>> all;
   for (const auto& [requirement, examples] : result.open) all.emplace_back(examples, requirement);
   std::sort(all.rbegin(), all.rend());
   std::string out;
-  for (std::size_t i = 0; i < std::min(kMost, all.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMax, all.size()); ++i) {
     out += fmt::format("{}{} in {} workloads", out.empty() ? "undecidable: " : ", ", all[i].second,
                        all[i].first);
   }
-  if (all.size() > kMost) out += fmt::format(", and {} more", all.size() - kMost);
+  if (all.size() > kMax) out += fmt::format(", and {} more", all.size() - kMax);
   return out;
 }
 

@@ -28,8 +28,8 @@ namespace fencepost::search {
 
 struct Conclusion {
   run::ExitCode code = run::ExitCode::kConformant;
-  std::string text{};       // a line of the screen; may be empty
-  std::string complaint{};  // the same for standard error
+  std::string text{};        // a line of the screen; may be empty
+  std::string diagnostic{};  // the same for standard error
 };
 // kFailed when something was rejected again and again, else kUnreachable when the endpoint is lost,
 // kInterrupted, or kInconclusive when a rejection was seen once, nothing was answered, or less was

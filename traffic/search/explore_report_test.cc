@@ -45,11 +45,11 @@ TEST(ExploreReport, ConcludesWithTheWorst) {
   result.lost = endpoint::Error{endpoint::ErrorKind::kLost, "gone"};
   EXPECT_EQ(conclude(result).code, ExitCode::kUnreachable);
   EXPECT_EQ(conclude(result).text, "");
-  EXPECT_EQ(conclude(result).complaint, "the endpoint was lost during the run: gone");
+  EXPECT_EQ(conclude(result).diagnostic, "the endpoint was lost during the run: gone");
   result.found.push_back({.runs = 5, .failed = 1});
   EXPECT_EQ(conclude(result).code, ExitCode::kFailed);
   EXPECT_EQ(conclude(result).text, "the store breaks a rule");
-  EXPECT_EQ(conclude(result).complaint, "");
+  EXPECT_EQ(conclude(result).diagnostic, "");
 }
 
 // An enumeration proves something when nothing of it is left out.

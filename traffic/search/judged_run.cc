@@ -51,9 +51,9 @@ std::optional<KeyPlace> key_place(std::string_view payload) {
   KeyPlace out{.digits = std::min(payload.find_first_not_of('0', at + 1), payload.size())};
   while (out.digits + out.count < payload.size()) {
     const char c = payload[out.digits + out.count];
-    constexpr std::size_t kMostDigits = 9;
+    constexpr std::size_t kMaxDigits = 9;
     if (c < '0' || c > '9') break;
-    if (++out.count > kMostDigits) return std::nullopt;
+    if (++out.count > kMaxDigits) return std::nullopt;
     out.length = out.length * 10 + static_cast<std::size_t>(c - '0');
   }
   const std::size_t end = out.digits + out.count;
@@ -346,15 +346,15 @@ class Run {
   // Gives the oracle what has come for a client, as far as it has been looked at, in its order.
   void judge_queued(run::RequestClient& connection) {
     auto& notifications = connection.notifications();
-    auto& surprises = connection.surprises();
+    auto& unsolicited = connection.unsolicited();
     while (!has_ended()) {
-      const bool is_surprise =
-          !surprises.empty() &&
-          (notifications.empty() || surprises.front().time < notifications.front().time);
-      if (is_surprise) {
+      const bool is_unsolicited =
+          !unsolicited.empty() &&
+          (notifications.empty() || unsolicited.front().time < notifications.front().time);
+      if (is_unsolicited) {
         // What names no message is a late refusal by the broker, of which the oracle knows nothing.
-        if (surprises.front().message) judge_unasked(connection, *surprises.front().message);
-        surprises.pop_front();
+        if (unsolicited.front().message) judge_unasked(connection, *unsolicited.front().message);
+        unsolicited.pop_front();
       } else if (!notifications.empty()) {
         judge_unasked(connection, notifications.front().message);
         notifications.pop_front();
@@ -382,7 +382,7 @@ class Run {
     ask_for_all_keys();
     // One of an expiry may: it is waited for, where it is still to come.
     if (is_over() || !oracle_.awaits_expiry()) return;
-    wait_until(now() + judge::kExpiryTold);
+    wait_until(now() + judge::kExpiryNotified);
     take_all();
     ask_for_all_keys();
   }

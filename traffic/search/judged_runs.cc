@@ -27,7 +27,7 @@ judge::OracleBasis oracle_basis_of(const run::RunSettings& settings,
   const bool is_auto = settings.profile == codec::Profile::kAuto;
   const codec::Profile profile = is_auto ? codec::Profile::kDeployed : settings.profile;
   judge::OracleBasis out;
-  out.waived = scenario::unsettled(catalogue, scenario::bases_of(profile, settings.wording));
+  out.waived = scenario::unsettled(catalogue, scenario::bases_of(profile, settings.edition));
   if (!is_auto) out.dialect = codec::dialects_of(profile).front();
   return out;
 }

@@ -55,9 +55,9 @@ TEST(JudgedRuns, AreThoseOfTheDeployedServiceWhereNothingIsSaid) {
   EXPECT_FALSE(nothing.dialect);
   EXPECT_EQ(deployed.dialect, codec::DialectId::kDeployed);
   EXPECT_EQ(documented.dialect, codec::DialectId::kDocumented);
-  EXPECT_NE(judged({.profile = codec::Profile::kDocumented, .wording = scenario::Wording::kPreview})
+  EXPECT_NE(judged({.profile = codec::Profile::kDocumented, .edition = scenario::Edition::kPreview})
                 .oracle.basis.waived,
-            judged({.profile = codec::Profile::kDocumented, .wording = scenario::Wording::kGa})
+            judged({.profile = codec::Profile::kDocumented, .edition = scenario::Edition::kGa})
                 .oracle.basis.waived);
 }
 

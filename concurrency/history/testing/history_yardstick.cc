@@ -61,13 +61,13 @@ double median(std::vector<double> times) {
 
 // What is short is done often at a time. Without a witness, which other checkers do not look for,
 // or with one.
-Timed judge(const std::vector<Operation>& operations, bool with_witness) {
+Timed judge(const std::vector<Operation>& operations, bool with_counter_example) {
   constexpr std::size_t kLong = 100'000;  // operations in one measurement
   CheckLimits limits;
-  if (!with_witness) limits.witness.work = 0;
+  if (!with_counter_example) limits.counter_example.work = 0;
   const std::size_t times =
       std::max<std::size_t>(1, kLong / std::max<std::size_t>(1, operations.size()));
-  const std::size_t at_once = with_witness ? 1 : times;
+  const std::size_t at_once = with_counter_example ? 1 : times;
   std::vector<double> walls;
   std::vector<double> processors;
   Timed out;

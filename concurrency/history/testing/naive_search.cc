@@ -179,7 +179,7 @@ class Naive {
   void remove(const Key& key, const Operation& operation, std::vector<Key>& out) const {
     Key after{.newest = key.newest};
     if (operation.outcome == Outcome::kDeleted && operation.version) {
-      if (told(*operation.version)) {
+      if (notified(*operation.version)) {
         std::vector<Key> fits;
         with_version(key, operation.version, fits);
         if (fits.empty()) return;
@@ -195,7 +195,7 @@ class Naive {
   void turn_down(const Key& key, const Operation& operation, std::vector<Key>& out) const {
     if (wanted(key, operation) || operation.action == Action::kDel) return;
     const bool speaks = operation.outcome == Outcome::kNotApplied && operation.version &&
-                        operation.action != Action::kVdel && told(*operation.version);
+                        operation.action != Action::kVdel && notified(*operation.version);
     if (!key.value) {
       if (operation.action == Action::kCompareAndSet && !speaks) out.push_back(key);
       return;
@@ -211,13 +211,13 @@ class Naive {
   }
 
   // The version of some value, as a SET or a GET has told.
-  [[nodiscard]] bool told(const hlc::Timestamp& version) const {
+  [[nodiscard]] bool notified(const hlc::Timestamp& version) const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& other) {
       return (other.outcome == Outcome::kOk || other.outcome == Outcome::kValue) &&
              other.version == version;
     });
   }
-  [[nodiscard]] bool told_by_set(const hlc::Timestamp& version) const {
+  [[nodiscard]] bool known_by_set(const hlc::Timestamp& version) const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& other) {
       return other.outcome == Outcome::kOk && other.version == version;
     });
@@ -228,7 +228,7 @@ class Naive {
     Key after = key;
     if (version && key.version && *key.version != *version) return;
     if (version && !key.version) {
-      if (told_by_set(*version) || (key.newest && *version <= *key.newest)) return;
+      if (known_by_set(*version) || (key.newest && *version <= *key.newest)) return;
       after.version = after.newest = version;
     }
     out.push_back(after);
@@ -242,7 +242,7 @@ class Naive {
 }  // namespace
 
 bool naive_has_order(const std::vector<Operation>& operations, const Bounds& bounds) {
-  FENCEPOST_CHECK(operations.size() <= kMostNaiveOperations);
+  FENCEPOST_CHECK(operations.size() <= kMaxNaiveOperations);
   return Naive(operations, bounds).run();
 }
 

@@ -1,6 +1,6 @@
-// Asks right_store.h, in process, what certify and explore ask: all cases, and random workloads.
-// Whatever fails or is rejected is wrong, or has to be argued for. A failure is shown with the
-// fewest unusual decisions that still make it fail.
+// Asks conforming_store.h, in process, what certify and explore ask: all cases, and random
+// workloads. Whatever fails or is rejected is wrong, or has to be argued for. A failure is shown
+// with the fewest unusual decisions that still make it fail.
 //
 //   fencepost_other_store [--first N] [--seeds N] [--workloads N] [--profile auto|...] [--run ID]
 #include <algorithm>
@@ -24,7 +24,7 @@
 #include "suite/run/preflight.h"
 #include "suite/run/suite.h"
 #include "suite/scenario/library.h"
-#include "tests/other_stores/cpp/right_store.h"
+#include "tests/other_stores/cpp/conforming_store.h"
 #include "traffic/search/explore.h"
 #include "traffic/search/judged_runs.h"
 #include "workload/trace_text.h"
@@ -32,10 +32,10 @@
 namespace fencepost {
 namespace {
 
-using Fixed = right_store::Store::Fixed;
+using Fixed = conforming_store::Store::Fixed;
 
-right_store::Message to_other(const codec::Message& message) {
-  right_store::Message out;
+conforming_store::Message to_other(const codec::Message& message) {
+  conforming_store::Message out;
   out.topic = message.topic;
   out.payload = message.payload;
   out.has_response_topic = message.response_topic.has_value();
@@ -51,7 +51,7 @@ right_store::Message to_other(const codec::Message& message) {
   return out;
 }
 
-codec::Message from_other(right_store::Message message) {
+codec::Message from_other(conforming_store::Message message) {
   codec::Message out;
   out.topic = std::move(message.topic);
   out.payload = std::move(message.payload);
@@ -69,20 +69,20 @@ codec::Message from_other(right_store::Message message) {
 
 class OtherStore final : public store::Handler {
  public:
-  explicit OtherStore(right_store::Store store) : store_(std::move(store)) {}
+  explicit OtherStore(conforming_store::Store store) : store_(std::move(store)) {}
 
   store::Handling handle(const store::Caller& caller, const codec::Message& request,
                          const store::Instant& now, std::vector<store::Delivery>& out) override {
-    std::vector<right_store::Delivery> sent;
+    std::vector<conforming_store::Delivery> sent;
     const auto handling = store_.handle(std::string(caller.client_id), to_other(request),
                                         wall_us(now), now.steady.count(), sent);
     take(std::move(sent), out);
-    if (handling == right_store::Handling::kAnswered) return store::Handling::kAnswered;
-    return handling == right_store::Handling::kIgnored ? store::Handling::kIgnored
-                                                       : store::Handling::kDisconnect;
+    if (handling == conforming_store::Handling::kAnswered) return store::Handling::kAnswered;
+    return handling == conforming_store::Handling::kIgnored ? store::Handling::kIgnored
+                                                            : store::Handling::kDisconnect;
   }
   void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
-    std::vector<right_store::Delivery> sent;
+    std::vector<conforming_store::Delivery> sent;
     store_.expire(wall_us(now), now.steady.count(), sent);
     take(std::move(sent), out);
   }
@@ -99,13 +99,14 @@ class OtherStore final : public store::Handler {
   static std::uint64_t wall_us(const store::Instant& now) {
     return now.wall_ms * 1000 + static_cast<std::uint64_t>(now.steady.count() % 1000);
   }
-  static void take(std::vector<right_store::Delivery> sent, std::vector<store::Delivery>& out) {
-    for (right_store::Delivery& each : sent) {
+  static void take(std::vector<conforming_store::Delivery> sent,
+                   std::vector<store::Delivery>& out) {
+    for (conforming_store::Delivery& each : sent) {
       out.push_back({std::move(each.client_id), from_other(std::move(each.message))});
     }
   }
 
-  right_store::Store store_;
+  conforming_store::Store store_;
 };
 
 struct Options {
@@ -126,10 +127,10 @@ struct Candidate {
     return profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
                                                   : codec::DialectId::kDeployed;
   }
-  [[nodiscard]] right_store::Store make() const {
+  [[nodiscard]] conforming_store::Store make() const {
     return {seed,
-            profile == codec::Profile::kDocumented ? right_store::Profile::kDocumented
-                                                   : right_store::Profile::kDeployed,
+            profile == codec::Profile::kDocumented ? conforming_store::Profile::kDocumented
+                                                   : conforming_store::Profile::kDeployed,
             fixed};
   }
   [[nodiscard]] std::unique_ptr<endpoint::Endpoint> open() const {
@@ -142,8 +143,8 @@ struct Candidate {
   }
 };
 
-std::string way_of(const right_store::Store& store, std::string_view name) {
-  for (const right_store::Decision& each : store.decisions()) {
+std::string way_of(const conforming_store::Store& store, std::string_view name) {
+  for (const conforming_store::Decision& each : store.decisions()) {
     if (each.name == name) return each.way;
   }
   return {};
@@ -254,7 +255,7 @@ class Asking {
 
   // Does it fail for a reason that another store has, too?
   bool is_known(const scenario::Case& test_case, const Candidate& candidate) {
-    const right_store::Store store = candidate.make();
+    const conforming_store::Store store = candidate.make();
     const std::lock_guard lock(mutex_);
     return std::any_of(known_.begin(), known_.end(), [&](const Known& each) {
       if (each.test_case != &test_case || each.profile != candidate.profile) return false;
@@ -268,8 +269,8 @@ class Asking {
   template <typename Fails>
   static Fixed shrunk(Candidate fewest, const Fails& fails) {
     Fixed left;
-    const std::vector<right_store::Decision> all = fewest.make().decisions();
-    for (const right_store::Decision& each : all) {
+    const std::vector<conforming_store::Decision> all = fewest.make().decisions();
+    for (const conforming_store::Decision& each : all) {
       if (each.ways.empty() || each.way == each.ways.front()) continue;
       Candidate fewer = fewest;
       std::erase_if(fewer.fixed, [&](const auto& fixed) { return fixed.first == each.name; });

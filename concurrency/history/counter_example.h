@@ -1,0 +1,23 @@
+// A few operations that show why a history breaks the rules. Pure; thread safe.
+#pragma once
+
+#include <cstddef>
+
+#include "concurrency/history/key_history.h"
+#include "concurrency/history/search.h"
+
+namespace fencepost::history {
+
+struct CounterExampleLimits {
+  SearchLimits search{.steps = 20'000};  // of each round
+  std::size_t work = 2'000'000;          // steps and entries of all rounds together
+};
+
+// `history` has no order, as `found` says: the entries that cannot be done without. Of every other
+// one it may be forgotten what it was answered, and there would still be none. `hint`: what was
+// found to be wrong with the versions; may be empty.
+[[nodiscard]] Flaw counter_example_of(const KeyHistory& history, const Bounds& bounds,
+                                      const SearchResult& found, const Flaw& hint,
+                                      const CounterExampleLimits& limits = {});
+
+}  // namespace fencepost::history

@@ -1,0 +1,276 @@
+#include "suite/judge/candidate_rules.h"
+
+#include <algorithm>
+#include <functional>
+#include <optional>
+#include <set>
+
+#include "codec/command.h"
+#include "suite/judge/reply_rule.h"
+
+namespace fencepost::judge {
+namespace {
+
+using codec::ErrorCode;
+using codec::ReplyKind;
+using codec::Verb;
+
+using Rules = std::set<std::string>;
+
+bool is_of_token(std::optional<ErrorCode> error) {
+  return error == ErrorCode::kTokenLower || error == ErrorCode::kTokenRequired;
+}
+
+// What a reply says of the key: that it was there, or was not.
+enum class Presence { kUnknown, kThere, kMissing };
+
+Presence presence_by(const codec::Command& command, const ReplyFacts& reply) {
+  if (!reply.kind) return Presence::kUnknown;
+  switch (*reply.kind) {
+    case ReplyKind::kValue:
+    // Neither a condition nor a value fails on a key that is not there. Req: SET-NX-1, SET-NEX-1,
+    // VDEL-MISS-1
+    case ReplyKind::kNotApplied:
+      return Presence::kThere;
+    case ReplyKind::kMissing:
+      return Presence::kMissing;
+    case ReplyKind::kCount:
+      // The `:0` of a STOP is about the registration. Req: NTF-STOP-3
+      if (command.verb == Verb::kKeynotify) return Presence::kUnknown;
+      return reply.removed ? Presence::kThere : Presence::kMissing;
+    case ReplyKind::kOk: {
+      const bool absent =
+          command.verb == Verb::kSet && command.condition == codec::Condition::kIfAbsent;
+      return absent ? Presence::kMissing : Presence::kUnknown;
+    }
+    case ReplyKind::kError:
+      // Only a key that is there asks for its token. Other errors do not say.
+      return is_of_token(reply.error) ? Presence::kThere : Presence::kUnknown;
+  }
+  return Presence::kUnknown;
+}
+
+ReplyFacts seen_reply(const ReceivedReply& reply) {
+  if (!reply.decoded) return {};
+  const codec::DecodedReply& decoded = *reply.decoded;
+  return {.kind = decoded.kind,
+          .error = reply.error(),
+          .empty_value = decoded.kind == ReplyKind::kValue && decoded.value.empty(),
+          .removed = decoded.kind == ReplyKind::kCount && decoded.count > 0};
+}
+
+class Suspicion {
+ public:
+  Suspicion(std::string_view key, std::chrono::microseconds now, const KeyStates& states)
+      : past_(states.past_of(key)), before_(states.of(key, now)), now_(now) {}
+
+  // There is another value, or none, than the last request has left.
+  void of_changes() {
+    // A GET that has returned the value since has shown that the SET was carried out.
+    if (!past_.write.empty() && !past_.read) {
+      add(past_.write);
+      add("SET-WRITE-1");
+    }
+    for (const std::string_view rule : past_.refusals) add(rule);
+  }
+  void of_expiry_too_early() {
+    add(past_.retimed);
+    if (before_.expires) add("SET-PX-2");
+  }
+  void of_loss() {
+    of_changes();
+    of_expiry_too_early();
+    // Without a PX it takes time to lose a key, or the store would be said to have lost it at once.
+    constexpr std::chrono::seconds kAWhile{1};
+    if (!before_.expires && past_.written && now_ - *past_.written >= kAWhile) add("SET-PX-3");
+  }
+  // Why it is still there: a refused request was carried out, an expiry did not happen, or a
+  // removal did not.
+  void of_rest() {
+    for (const std::string_view rule : past_.refusals) add(rule);
+    if (before_.expired) {
+      add("SET-PX-1");
+      add("SET-PX-4");
+      add(past_.retimed);
+    } else if (!before_.exists) {
+      add(past_.removal);
+    }
+  }
+  void of_value(std::string_view seen) {
+    add("GET-HIT-3");
+    const std::size_t value = std::hash<std::string_view>()(seen);
+    // What was written last says that this SET has done its work.
+    if (past_.last_value == value) return;
+    if (past_.values.contains(value)) {
+      of_changes();
+    } else {
+      // Nobody has written these bytes: they were not kept as they came.
+      add("SET-VALUE-1");
+    }
+  }
+  void of_token_that_is_missing() {
+    if (past_.first_token) add("FT-STORE-1");
+    if (past_.newer_token) add("FT-ADVANCE-1");
+    add("FT-STORE-2");
+    add("FT-STORE-3");
+    // It may have been overlooked among other properties.
+    add("ENV-PROPERTY-1");
+    for (const std::string_view rule : past_.refusals) add(rule);
+  }
+  void of_token_that_is_there() {
+    of_rest();
+    if (!past_.removal.empty()) add("FT-DELETE-1");
+    add("FT-STORE-3");
+    add("ENV-PROPERTY-1");
+    for (const std::string_view rule : past_.refusals) add(rule);
+  }
+  void add(std::string_view rule) {
+    if (!rule.empty()) rules_.emplace(rule);
+  }
+
+  [[nodiscard]] const KeyPast& past() const { return past_; }
+  [[nodiscard]] Rules take() { return std::move(rules_); }
+
+ private:
+  const KeyPast past_;
+  const KeyFacts before_;
+  const std::chrono::microseconds now_;
+  Rules rules_;
+};
+
+void add_candidates_of_reply(Suspicion& found, const codec::Command& command,
+                             const ReplyFacts& wanted, const ReceivedReply& reply) {
+  const ReplyFacts seen = seen_reply(reply);
+  const bool token_wanted = is_of_token(wanted.error);
+  const bool token_seen = is_of_token(seen.error);
+  if (token_wanted && !token_seen) found.of_token_that_is_missing();
+  if (token_seen && !token_wanted) found.of_token_that_is_there();
+  const Presence should = presence_by(command, wanted);
+  const Presence is = presence_by(command, seen);
+  if (should == Presence::kMissing && is == Presence::kThere) found.of_rest();
+  if (should == Presence::kThere && is == Presence::kMissing) {
+    // A store that takes a value of no bytes for none has lost nothing.
+    if (wanted.empty_value) {
+      found.add("SET-VALUE-2");
+    } else {
+      found.of_loss();
+    }
+  }
+  const bool conditional =
+      command.verb == Verb::kVdel || command.condition == codec::Condition::kIfAbsentOrEqual;
+  const bool carried_out = wanted.kind != ReplyKind::kError && seen.kind != ReplyKind::kError;
+  // What these compare with, an earlier request may have changed.
+  if (conditional && carried_out) found.of_changes();
+  // NEX on a key that is gone is carried out.
+  if (wanted.kind == ReplyKind::kNotApplied && seen.kind == ReplyKind::kOk) found.of_loss();
+  if (wanted.kind == ReplyKind::kOk && seen.kind == ReplyKind::kNotApplied) {
+    found.of_rest();
+    const bool nex = command.condition == codec::Condition::kIfAbsentOrEqual;
+    found.add(nex ? "SET-NEX-1" : "SET-NX-1");
+  }
+  if (wanted.kind == ReplyKind::kValue && seen.kind == ReplyKind::kValue) {
+    found.of_value(reply.decoded->value);
+  }
+}
+
+bool has_unknown_property(const codec::Message& request) {
+  return std::any_of(
+      request.user_properties.begin(), request.user_properties.end(), [](const auto& each) {
+        return each.first != codec::kTimestampProperty && each.first != codec::kTokenProperty;
+      });
+}
+
+std::vector<std::string> in_order(const Rules& rules) { return {rules.begin(), rules.end()}; }
+
+}  // namespace
+
+std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestStep& step,
+                                       const Exchange& exchange, const KeyStates& keys) {
+  if (!exchange.reply) return {};
+  const auto& command = exchange.command;
+  if (!command) return {};
+  Suspicion found(command->key, exchange.sent, keys);
+  if (kind == Mismatch::kReply) {
+    bool first = true;
+    Rules common;
+    for (const scenario::Outcome& outcome : step.expect.outcomes) {
+      // Where several replies are right, a broken rule has to explain why it is none of them.
+      const auto wanted = reply_facts(outcome);
+      if (!wanted) return {};
+      Suspicion of_one(command->key, exchange.sent, keys);
+      add_candidates_of_reply(of_one, *command, *wanted, *exchange.reply);
+      const Rules rules = of_one.take();
+      if (first) common = rules;
+      std::erase_if(common, [&](const std::string& rule) { return !rules.contains(rule); });
+      first = false;
+    }
+    for (const std::string& rule : common) found.add(rule);
+    const bool quota = exchange.reply->error() == ErrorCode::kQuotaExceeded;
+    // A key that was not removed still has its place. Req: QUOTA-KEYS-3
+    if (quota) {
+      for (const std::string_view rule : keys.removals()) found.add(rule);
+    }
+    if (keys.has_similar(command->key)) found.add("KEY-BINARY-1");
+    // It may be refused for a property that the store does not know.
+    if (exchange.reply->is(ReplyKind::kError) && has_unknown_property(exchange.request)) {
+      found.add("ENV-PROPERTY-1");
+    }
+    // What a request that was refused has left behind may spoil the next one.
+    const bool spoiled = exchange.reply->error() == ErrorCode::kSyntax && step.expect.by.empty();
+    if (spoiled && keys.was_refused()) {
+      found.add("ERR-STATE-1");
+      found.add("RESP-INVALID-1");
+    }
+    const bool both = command->verb == Verb::kSet && command->expires_after &&
+                      command->condition != codec::Condition::kAlways;
+    if (both && exchange.reply->error() == ErrorCode::kSyntax) {
+      // That SET takes both options is SET-GRAMMAR-1; the store may not know the condition at all,
+      // as one that wants a value behind NEX.
+      const bool nx = command->condition == codec::Condition::kIfAbsent;
+      found.add(nx ? "SET-NX-1" : "SET-NEX-4");
+    }
+  } else if (kind == Mismatch::kVersionOther) {
+    found.of_changes();
+    if (command->verb == Verb::kGet) found.add("GET-HIT-3");
+    // The request itself may have moved it.
+    if (exchange.reply->is(ReplyKind::kNotApplied)) found.add("SET-NOT-APPLIED-2");
+    // Of several that met, it may have been carried out where another one was before it.
+    if (exchange.reply->is(ReplyKind::kOk) && command->condition != codec::Condition::kAlways) {
+      const bool nx = command->condition == codec::Condition::kIfAbsent;
+      found.add(nx ? "SET-NX-2" : "SET-NEX-3");
+    }
+  } else if (kind == Mismatch::kVersionNotLater || kind == Mismatch::kVersionNotGreater) {
+    // A clock that does not go on is behind the request or the version before, as it happens.
+    found.add("VER-SET-2");
+    found.add("VER-UPDATE-3");
+  }
+  return in_order(found.take());
+}
+
+std::vector<std::string> candidates_of(Mismatch kind, std::string_view key,
+                                       codec::Operation operation, Cause cause,
+                                       std::chrono::microseconds now, const KeyStates& keys) {
+  Suspicion found(key, now, keys);
+  if (kind == Mismatch::kNotificationMissing) {
+    if (operation == codec::Operation::kSet) {
+      found.add("NTF-SEND-1");
+      // The deletion may have ended the registration as well.
+      if (!found.past().removal.empty()) found.add("NTF-KEEP-1");
+    } else if (cause == Cause::kExpiry) {
+      // Either it has expired untold, or it is still there.
+      found.add("NTF-EXPIRY-1");
+      found.of_rest();
+    } else {
+      found.add("NTF-SEND-2");
+      // What was not removed is not told either.
+      found.add(found.past().removal);
+    }
+  } else if (kind == Mismatch::kNotification) {
+    // What came may be the deletion of a key whose time has ended too early.
+    found.of_expiry_too_early();
+  }
+  if (keys.has_similar(key)) found.add("KEY-BINARY-1");
+  return in_order(found.take());
+}
+
+}  // namespace fencepost::judge
