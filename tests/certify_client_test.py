@@ -260,7 +260,7 @@ class Reports(FolderTest):
         junit = self.folder / "report.xml"
         result = run("certify-client", "--junit", junit, "--only", "get.missing", "--", *CHANGED, "missing-taken-for-empty")
         self.assertEqual(1, result.returncode)
-        for said in ("FAILED get.missing  GET of a key that is not there is no error, and no empty value\n",
+        for said in ("FAILED get.missing  GET of a missing key is neither an error nor an empty value\n",
                      "  rule      GET-MISS-1 (must): GET of a key that does not exist is answered with `$-1\\r\\n`.",
                      'step 1, get "k" (scenarios/clients/', "  expected  nothing there\n",
                      '  actual    the value ""\n', "1 difference explains 1 failure\n",

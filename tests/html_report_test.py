@@ -339,7 +339,7 @@ class HtmlReportTest(PageTest):
         self.assertEqual(states["GET-HIT-2"], "✓ passed")
         self.assertEqual(notes["GET-HIT-2"], "1 of 2 cases; 1 failed because of something else")
         self.assertEqual(states["GET-HIT-1"], "? not shown")
-        self.assertIn("the suite itself always speaks MQTT 5", notes["ENV-MQTT5-1"])
+        self.assertIn("the suite itself always uses MQTT 5", notes["ENV-MQTT5-1"])
         self.click(self.row("SET-NX-2").find_element(By.CSS_SELECTOR, ".row"))
         self.assertEqual(self.text_within("SET-NX-2", "dd a.id"), ["refuses-existing-key", "expects-other-bytes"])
 

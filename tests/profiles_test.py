@@ -63,8 +63,8 @@ class ProfilesTest(unittest.TestCase):
 
     @harness.full("a process for each difference; selftest has the rule of each fault")
     def test_one_difference_is_charged_to_one_rule_and_warned_of_where_that_does_not_bind(self):
-        for store, rules, wording in (("expiry-is-silent", {"NTF-EXPIRY-1"}, "ga"),
-                                      ("writer-is-not-told", {"NTF-SELF-1"}, "ga"),
+        for store, rules, wording in (("expiry-is-not-notified", {"NTF-EXPIRY-1"}, "ga"),
+                                      ("writer-is-not-notified", {"NTF-SELF-1"}, "ga"),
                                       ("notification-without-version", VERSIONS, "preview")):
             with self.subTest(store=store):
                 done, report = self.judge(store, "--profile", "documented", "--wording", wording)

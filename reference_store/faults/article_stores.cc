@@ -90,13 +90,13 @@ MakeHandler article_store(bool versions_in_notifications) {
 std::vector<Fault> article_stores() {
   return {{.id = "B19",
            .name = "what-the-article-prints",
-           .text = "does what the article prints, and nothing that only the deployed service does",
+           .text = "behaves as the article prints, without what only the deployed service does",
            .kind = FaultKind::kBenign,
            .right_by = RightBy::kArticle,
            .make = article_store(true)},
           {.id = "B20",
            .name = "what-the-preview-prints",
-           .text = "the same by the preview of the article: notifications carry no __ts",
+           .text = "behaves as the preview of the article prints: notifications carry no __ts",
            .kind = FaultKind::kBenign,
            .right_by = RightBy::kPreview,
            .make = article_store(false)}};

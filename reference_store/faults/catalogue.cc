@@ -5,6 +5,58 @@
 #include "reference_store/faults/fault.h"
 
 namespace fencepost::store {
+namespace {
+
+struct FormerName {
+  std::string_view id;
+  std::string_view name;
+};
+
+// Names of earlier versions, which scripts may still use.
+constexpr auto kFormerNames = std::to_array<FormerName>({
+    {"B10", "unknown-option-in-its-own-words"},
+    {"C07", "dies-of-a-negative-length"},
+    {"C08", "dies-of-a-huge-count"},
+    {"D11", "del-only-says-so"},
+    {"F17", "get-demands-the-token"},
+    {"F19", "token-order-is-that-of-text"},
+    {"F23", "keynotify-demands-the-token"},
+    {"H17", "version-begins-anew-after-del"},
+    {"H30", "read-too-soon"},
+    {"L10", "overwriting-takes-a-place"},
+    {"L11", "del-frees-no-place"},
+    {"M03", "answers-at-the-topic-before"},
+    {"N01", "set-is-not-told"},
+    {"N02", "delete-is-not-told"},
+    {"N03", "tells-what-did-not-happen"},
+    {"N04", "tells-everybody"},
+    {"N07", "tells-the-previous-value"},
+    {"N08", "notifications-change-places"},
+    {"N15", "told-before-the-effect"},
+    {"N19", "vdel-is-not-told"},
+    {"N20", "writer-is-not-told"},
+    {"N25", "expiry-is-told-as-a-set"},
+    {"N26", "disconnect-ends-everybodys"},
+    {"N29", "long-client-ids-not-told"},
+    {"N31", "same-value-told-with-the-version-before"},
+    {"N32", "eight-observers"},
+    {"N33", "expired-key-is-told-twice"},
+    {"N34", "tells-64-observers"},
+    {"N35", "deletion-is-told-twice"},
+    {"T20", "token-is-not-asked-for"},
+    {"U01", "everything-takes-its-time"},
+    {"U03", "notifications-take-their-time"},
+    {"X13", "expiry-takes-a-neighbour"},
+    {"X14", "expiry-is-silent"},
+});
+
+bool is_called(std::string_view text, std::string_view id, std::string_view name) {
+  const bool both = text.size() == id.size() + 1 + name.size() && text.starts_with(id) &&
+                    text.ends_with(name) && text[id.size()] == '-';
+  return text == id || text == name || both;
+}
+
+}  // namespace
 
 const std::vector<Fault>& faults() {
   static const std::vector<Fault> all = [] {
@@ -22,12 +74,13 @@ const std::vector<Fault>& faults() {
 }
 
 const Fault* find_fault(std::string_view name) {
+  const auto former =
+      std::find_if(kFormerNames.begin(), kFormerNames.end(),
+                   [name](const FormerName& row) { return is_called(name, row.id, row.name); });
+  if (former != kFormerNames.end()) name = former->id;
   const std::vector<Fault>& all = faults();
   const auto found = std::find_if(all.begin(), all.end(), [name](const Fault& fault) {
-    const bool both = name.size() == fault.id.size() + 1 + fault.name.size() &&
-                      name.starts_with(fault.id) && name.ends_with(fault.name) &&
-                      name[fault.id.size()] == '-';
-    return name == fault.id || name == fault.name || both;
+    return is_called(name, fault.id, fault.name);
   });
   return found == all.end() ? nullptr : &*found;
 }

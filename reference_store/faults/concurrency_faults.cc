@@ -304,7 +304,7 @@ class VersionBeforeTheLock final : public Racing {
 };
 
 // N08: notifications of two writes that meet arrive in the wrong order.
-class NotificationsChangePlaces final : public Decorator {
+class NotificationsOutOfOrder final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -379,9 +379,9 @@ Fault race(std::string_view id, std::string_view name, std::string_view text,
 
 std::vector<Fault> concurrency_faults() {
   return {
-      race("L01", "two-nx-winners", "two SETs with NX that meet both succeed", {"SET-NX-2"},
+      race("L01", "two-nx-winners", "two concurrent SETs with NX both succeed", {"SET-NX-2"},
            with_decorator<TwoWinners<Condition::kIfAbsent>>()),
-      race("L02", "two-lock-holders", "two SETs with NEX that meet both get the lock",
+      race("L02", "two-lock-holders", "two concurrent SETs with NEX both get the lock",
            {"SET-NEX-3", "LOCK-ACQUIRE-2"},
            with_decorator<TwoWinners<Condition::kIfAbsentOrEqual>>()),
       race("L03", "stale-read-cache", "GET misses what another client has just written",
@@ -391,18 +391,19 @@ std::vector<Fault> concurrency_faults() {
            {"VER-GET-2"}, with_decorator<RacedGet<answer_old_version>>()),
       race("L05", "torn-large-value", "a large value is half the old one and half the new one",
            {"GET-HIT-3"}, with_decorator<RacedGet<torn_large_value>>()),
-      race("L06", "mixes-buffers", "GET answers with what another client has read from another key",
-           {"GET-HIT-3"}, with_state<MixesBuffers>()),
-      race("L07", "fencing-race", "an old token passes while a newer one comes in",
+      race("L06", "mixes-buffers",
+           "GET returns a value that another client has read from another key", {"GET-HIT-3"},
+           with_state<MixesBuffers>()),
+      race("L07", "fencing-race", "an old token is accepted while a newer one arrives",
            {"FT-LOWER-1", "FT-ADVANCE-2"}, with_decorator<FencingRace>()),
       {.id = "L08",
        .name = "drops-one-set-in-a-thousand",
-       .text = "one SET in a thousand is answered and forgotten",
+       .text = "one SET in a thousand is answered but not stored",
        .requirements = {"SET-WRITE-1"},
        .make = with_state<DropsOneSetInAThousand>()},
       {.id = "L09",
        .name = "loses-a-key-when-growing",
-       .text = "a key is lost when the store passes 2^k keys",
+       .text = "a key is lost when the number of keys exceeds 2^k",
        .requirements = {"SET-PX-3", "SET-WRITE-1"},
        .make = with_decorator<LosesAKeyWhenGrowing>()},
       {.id = "L12",
@@ -410,21 +411,21 @@ std::vector<Fault> concurrency_faults() {
        .text = "GET misses what the same client has just written",
        .requirements = {"GET-HIT-3", "SET-WRITE-1", "SET-WRITE-2"},
        .make = with_decorator<MissesOwnWrites>()},
-      race("L13", "lost-update", "of two SETs that meet the earlier one stays",
+      race("L13", "lost-update", "of two concurrent SETs the earlier one wins",
            {"SET-WRITE-1", "SET-WRITE-2"}, with_decorator<LostUpdate>()),
-      race("D09", "both-dels-say-one", "two DELs that meet both answer :1",
+      race("D09", "both-dels-say-one", "two concurrent DELs both answer :1",
            {"DEL-COUNT-1", "DEL-MISS-1"}, with_state<BothDelsSayOne>()),
-      race("D10", "vdel-is-not-atomic", "VDEL deletes a value that came in after the comparison",
+      race("D10", "vdel-is-not-atomic", "VDEL deletes a value that was set after the comparison",
            {"VDEL-MISMATCH-1"}, with_decorator<VdelIsNotAtomic>()),
       {.id = "H19",
        .name = "version-before-the-lock",
-       .text = "of two SETs that meet the later has the lower version",
+       .text = "of two concurrent SETs the later has the lower version",
        .requirements = {"VER-UPDATE-3"},
        .needs = FaultNeeds::kHistory,
        .make = with_decorator<VersionBeforeTheLock>()},
-      race("N08", "notifications-change-places",
-           "the notifications of two writes that meet arrive in the wrong order", {"NTF-ORDER-1"},
-           with_decorator<NotificationsChangePlaces>()),
+      race("N08", "notifications-out-of-order",
+           "the notifications of two concurrent writes arrive in the wrong order", {"NTF-ORDER-1"},
+           with_decorator<NotificationsOutOfOrder>()),
   };
 }
 

@@ -94,7 +94,7 @@ void vdel_takes_no_value(codec::Message& request) {
 }
 
 // D11: a DEL that is answered with :1 leaves the key. What is refused, is.
-class DelOnlySaysSo final : public Decorator {
+class DelDoesNotDelete final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -137,7 +137,7 @@ std::vector<Fault> delete_faults() {
   return {
       {.id = "D01",
        .name = "vdel-ignores-the-value",
-       .text = "VDEL deletes the key whatever its value",
+       .text = "VDEL deletes the key with any value",
        .requirements = {"VDEL-MISMATCH-1"},
        .make = with_rules([](Rules& rules) { rules.value_matches = any_value_matches; })},
       {.id = "D02",
@@ -152,7 +152,7 @@ std::vector<Fault> delete_faults() {
        .make = with_exchange(vdel_of_missing_key_is_a_mismatch)},
       {.id = "D04",
        .name = "vdel-mismatch-deletes",
-       .text = "VDEL of another value answers minus one and deletes the key all the same",
+       .text = "VDEL of another value answers minus one and still deletes the key",
        .requirements = {"VDEL-MISMATCH-1"},
        .make = with_exchange(vdel_mismatch_deletes)},
       {.id = "D05",
@@ -162,12 +162,12 @@ std::vector<Fault> delete_faults() {
        .make = with_exchange(del_of_missing_key_says_one)},
       {.id = "D06",
        .name = "tombstones-are-readable",
-       .text = "GET of a deleted key answers with an empty value",
+       .text = "GET of a deleted key returns an empty value",
        .requirements = {"GET-MISS-1", "DEL-REMOVE-1"},
        .make = with_state<TombstonesAreReadable>()},
       {.id = "D07",
        .name = "del-takes-a-prefix",
-       .text = "DEL deletes every key that begins like the one it names",
+       .text = "DEL deletes every key that begins like its key",
        .requirements = {"DEL-COUNT-1", "KEY-BINARY-1"},
        .make = with_exchange(del_takes_a_prefix)},
       {.id = "D08",
@@ -176,18 +176,18 @@ std::vector<Fault> delete_faults() {
        .requirements = {"NTF-KEEP-1"},
        .make = with_exchange(del_drops_the_registrations)},
       {.id = "D11",
-       .name = "del-only-says-so",
-       .text = "DEL answers :1 and leaves the key",
+       .name = "del-does-not-delete",
+       .text = "DEL answers :1 and does not delete the key",
        .requirements = {"DEL-REMOVE-1"},
-       .make = with_decorator<DelOnlySaysSo>()},
+       .make = with_decorator<DelDoesNotDelete>()},
       {.id = "D12",
        .name = "missing-key-is-an-error",
-       .text = "GET, DEL and VDEL of a missing key answer with an error of their own",
+       .text = "GET, DEL and VDEL of a missing key answer with an unlisted error",
        .requirements = {"RESP-MISSING-KEY-1", "GET-MISS-1", "DEL-MISS-1", "VDEL-MISS-1"},
        .make = with_exchange(missing_key_is_an_error)},
       {.id = "D13",
        .name = "vdel-takes-no-value",
-       .text = "VDEL with a value has one argument too many",
+       .text = "VDEL with a value is treated as having one argument too many",
        .requirements = {"VDEL-GRAMMAR-1"},
        .make = with_request(vdel_takes_no_value)},
   };

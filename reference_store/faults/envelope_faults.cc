@@ -89,7 +89,7 @@ class RemembersCorrelationData final : public Decorator {
 // ---- response topics
 
 // M03: the response goes to where the request before wanted its own.
-class AnswersAtTheTopicBefore {
+class AnswersAtThePreviousTopic {
  public:
   void operator()(Exchange& exchange) {
     codec::Message* response = exchange.response();
@@ -283,10 +283,10 @@ std::vector<Fault> envelope_faults() {
        .requirements = {"ENV-CORRELATION-1"},
        .make = with_decorator<MixesCorrelationData>()},
       {.id = "M03",
-       .name = "answers-at-the-topic-before",
-       .text = "a response goes to the response topic of the request before",
+       .name = "answers-at-the-previous-topic",
+       .text = "a response goes to the response topic of the previous request",
        .requirements = {"ENV-RESPONSE-TOPIC-1"},
-       .make = with_state<AnswersAtTheTopicBefore>()},
+       .make = with_state<AnswersAtThePreviousTopic>()},
       {.id = "M05",
        .name = "qos-0-carried-out",
        .text = "a request of QoS 0 is carried out",
@@ -322,7 +322,7 @@ std::vector<Fault> envelope_faults() {
        .make = with_decorator<ServesForbiddenTopics>()},
       {.id = "M26",
        .name = "prefix-itself-served",
-       .text = "the store's own prefix, with nothing behind it, is served as a response topic",
+       .text = "the store's own prefix, without a suffix, is served as a response topic",
        .requirements = {"ENV-RESPONSE-TOPIC-3", "ENV-RESPONSE-TOPIC-4"},
        .make = with_decorator<ServesThePrefixItself>()},
       {.id = "M17",
@@ -332,27 +332,28 @@ std::vector<Fault> envelope_faults() {
        .make = with_exchange(serves_the_recommended_topic_only)},
       {.id = "M09",
        .name = "remembers-correlation-data",
-       .text = "a request with correlation data that any client has used gets the old response",
+       .text =
+           "a request with correlation data that any client has used before gets the old response",
        .requirements = {"ENV-CORRELATION-1", "SET-WRITE-1", "ENV-CORRELATION-OPEN-2"},
        .make = with_decorator<RemembersCorrelationData>()},
       {.id = "M11",
        .name = "unknown-property-refused",
-       .text = "a request with a user property that the store does not know is refused",
+       .text = "a request with an unknown user property is refused",
        .requirements = {"ENV-PROPERTY-1"},
        .make = with_request(unknown_property_refused)},
       {.id = "M18",
        .name = "only-the-first-property",
-       .text = "only the first user property is looked at",
+       .text = "only the first user property is read",
        .requirements = {"ENV-PROPERTY-1"},
        .make = with_request(only_the_first_property)},
       {.id = "M19",
        .name = "persistence-refused",
-       .text = "a request that asks for persistence is refused",
+       .text = "a request for persistence is refused",
        .requirements = {"ENV-PERSIST-1"},
        .make = with_request(persistence_refused)},
       {.id = "M12",
        .name = "serves-below-the-topic",
-       .text = "what is published below the request topic is a request, too",
+       .text = "a message to a topic below the request topic is also treated as a request",
        .requirements = {"ENV-TOPIC-2"},
        .make = with_decorator<ServesBelowTheTopic>()},
       {.id = "M20",

@@ -241,7 +241,7 @@ class TokenOutlivesTheKey final : public Remembering {
 };
 
 // X13: with a key that expires another one goes.
-class ExpiryTakesANeighbour final : public Decorator {
+class ExpiryRemovesTheNextKey final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -266,7 +266,7 @@ class ExpiryTakesANeighbour final : public Decorator {
 };
 
 // X14: expiry tells nobody.
-class ExpiryIsSilent final : public Decorator {
+class ExpiryIsNotNotified final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -332,7 +332,7 @@ std::vector<Fault> expiry_faults() {
        .make = deadline(px_in_seconds)},
       {.id = "X02",
        .name = "px-ignored",
-       .text = "PX does nothing: the key stays",
+       .text = "PX has no effect: the key stays",
        .requirements = {"SET-PX-1"},
        .make = deadline(px_ignored)},
       {.id = "X03",
@@ -342,12 +342,12 @@ std::vector<Fault> expiry_faults() {
        .make = deadline(px_rounded_down)},
       {.id = "X04",
        .name = "px-wraps-at-32-bits",
-       .text = "PX is kept in 32 bits, so a key with a long life is soon gone",
+       .text = "PX is kept in 32 bits, so a key with a long expiry is soon gone",
        .requirements = {"SET-PX-2"},
        .make = deadline(px_wraps)},
       {.id = "X05",
        .name = "bad-px-is-zero",
-       .text = "PX that is no number counts as 0",
+       .text = "PX that is not a number counts as 0",
        .requirements = {"ERR-SYNTAX-1", "SET-PX-1"},
        .make = with_request(bad_px_is_zero)},
       {.id = "X06",
@@ -357,12 +357,12 @@ std::vector<Fault> expiry_faults() {
        .make = with_rules([](Rules& rules) { rules.removal_time = swept_late; })},
       {.id = "X07",
        .name = "expired-keys-are-counted",
-       .text = "DEL and VDEL of a key that has expired answer :1",
+       .text = "DEL and VDEL of an expired key answer :1",
        .requirements = {"SET-PX-4", "DEL-MISS-1", "VDEL-MISS-1"},
        .make = with_decorator<CountsExpiredKeys>()},
       {.id = "X08",
        .name = "old-timer-kills-the-new-value",
-       .text = "the time of a value that was overwritten still ends the key",
+       .text = "the expiry of an overwritten value still removes the key",
        .requirements = {"SET-PX-5", "SET-PX-2", "SET-PX-6"},
        .make = with_decorator<OldTimerKillsTheNewValue>()},
       {.id = "X09",
@@ -372,37 +372,37 @@ std::vector<Fault> expiry_faults() {
        .make = with_decorator<InheritsTheOldExpiry>()},
       {.id = "X10",
        .name = "get-extends-the-expiry",
-       .text = "GET restarts the time of the key",
+       .text = "GET restarts the expiry of the key",
        .requirements = {"SET-PX-7"},
        .make = with_state<GetExtendsTheExpiry>()},
       {.id = "X11",
        .name = "expiry-from-the-requests-clock",
-       .text = "the time runs from the __ts of the SET, not from the store's clock",
+       .text = "the expiry starts at the __ts of the SET, not at the store's clock",
        .requirements = {"SET-PX-7"},
        .make = deadline(px_from_the_requests_clock)},
       {.id = "X13",
-       .name = "expiry-takes-a-neighbour",
-       .text = "a key that expires takes the next key with it",
+       .name = "expiry-removes-the-next-key",
+       .text = "the expiry of a key also removes the next key",
        .requirements = {"SET-PX-3", "SET-PX-1"},
-       .make = with_decorator<ExpiryTakesANeighbour>()},
+       .make = with_decorator<ExpiryRemovesTheNextKey>()},
       {.id = "X15",
        .name = "first-expiry-counts",
-       .text = "a SET with PX cannot make the time of the key longer",
+       .text = "a SET with PX cannot extend the expiry of the key",
        .requirements = {"SET-PX-5", "SET-NEX-5"},
        .make = deadline(px_of_the_first_set)},
       {.id = "X12",
        .name = "token-outlives-the-key",
-       .text = "a key that expired and is set again still asks for its token",
+       .text = "a key that expired and is set again still requires its token",
        .kind = FaultKind::kBenign,
        .make = with_decorator<TokenOutlivesTheKey>()},
       {.id = "X14",
-       .name = "expiry-is-silent",
-       .text = "observers do not hear of an expiry",
+       .name = "expiry-is-not-notified",
+       .text = "observers are not notified of an expiry",
        .requirements = {"NTF-EXPIRY-1"},
-       .make = with_decorator<ExpiryIsSilent>()},
+       .make = with_decorator<ExpiryIsNotNotified>()},
       {.id = "X16",
        .name = "set-hides-the-expiry",
-       .text = "of an expiry nobody is told when a SET of the key comes within the next 200 ms",
+       .text = "an expiry is not notified if a SET of the key follows within 200 ms",
        .requirements = {"NTF-EXPIRY-1"},
        .make = with_decorator<SetHidesTheExpiry>()},
   };

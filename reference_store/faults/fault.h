@@ -64,7 +64,8 @@ struct Fault {
 // All of them, in the order of the catalogue. Thread safe.
 [[nodiscard]] const std::vector<Fault>& faults();
 
-// By id ("S01"), name ("nx-overwrites") or both ("S01-nx-overwrites"); null when there is none.
+// By id ("S01"), name ("nx-overwrites") or both ("S01-nx-overwrites"), also with a name of an
+// earlier version; null when there is none.
 [[nodiscard]] const Fault* find_fault(std::string_view name);
 
 // Several faults are one store: "S01+D02", each by id or name. The error is the part that is none.

@@ -28,6 +28,8 @@ TEST(Faults, AreFoundByIdByNameAndByBoth) {
   EXPECT_EQ(find_fault("S01-"), nullptr);
   EXPECT_EQ(find_fault("S02-nx-overwrites"), nullptr);
   EXPECT_EQ(find_fault(""), nullptr);
+  EXPECT_EQ(find_fault("set-is-not-told"), find_fault("set-is-not-notified"));
+  EXPECT_EQ(find_fault("N01-set-is-not-told"), find_fault("N01"));
 }
 
 TEST(Faults, AreOneStoreWithBothWhereTheyCombine) {

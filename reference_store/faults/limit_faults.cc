@@ -31,9 +31,9 @@ Access get_needs_write(Verb verb) {
 // ---- stores of their own
 
 // L10: every SET that succeeds takes a place, also of a key that exists.
-class OverwritingTakesAPlace final : public Decorator {
+class OverwritingCountsForTheQuota final : public Decorator {
  public:
-  explicit OverwritingTakesAPlace(const ServiceOptions& options)
+  explicit OverwritingCountsForTheQuota(const ServiceOptions& options)
       : Decorator(options), quota_(options.store.quota) {}
 
  private:
@@ -60,9 +60,9 @@ class OverwritingTakesAPlace final : public Decorator {
 };
 
 // L11: the place of a deleted key stays taken.
-class DelFreesNoPlace final : public Decorator {
+class DeletedKeysCountForTheQuota final : public Decorator {
  public:
-  explicit DelFreesNoPlace(const ServiceOptions& options)
+  explicit DeletedKeysCountForTheQuota(const ServiceOptions& options)
       : Decorator(options), quota_(options.store.quota) {}
 
  private:
@@ -125,32 +125,32 @@ std::vector<Fault> limit_faults() {
   return {
       {.id = "Q01",
        .name = "no-quota",
-       .text = "the store takes any number of keys",
+       .text = "the store accepts any number of keys",
        .requirements = {"QUOTA-KEYS-1"},
        .make = with_rules([](Rules& rules) { rules.has_room = always_room; })},
       {.id = "Q02",
        .name = "one-key-too-many",
-       .text = "the store takes one key more than its quota",
+       .text = "the store accepts one key more than its quota",
        .requirements = {"QUOTA-KEYS-1"},
        .make = with_rules([](Rules& rules) { rules.has_room = one_key_too_many; })},
       {.id = "L10",
-       .name = "overwriting-takes-a-place",
-       .text = "every SET counts for the quota, also of a key that exists",
+       .name = "overwriting-counts-for-the-quota",
+       .text = "every SET counts for the quota, also of an existing key",
        .requirements = {"QUOTA-KEYS-1", "QUOTA-KEYS-3"},
-       .make = with_decorator<OverwritingTakesAPlace>()},
+       .make = with_decorator<OverwritingCountsForTheQuota>()},
       {.id = "L11",
-       .name = "del-frees-no-place",
+       .name = "deleted-keys-count-for-the-quota",
        .text = "a deleted key still counts for the quota",
        .requirements = {"QUOTA-KEYS-3"},
-       .make = with_decorator<DelFreesNoPlace>()},
+       .make = with_decorator<DeletedKeysCountForTheQuota>()},
       {.id = "A01",
        .name = "no-authorization",
-       .text = "every client may do everything",
+       .text = "every client has all rights",
        .requirements = {"AUTH-DENIED-1"},
        .make = without_authorization()},
       {.id = "A02",
        .name = "denied-is-carried-out",
-       .text = "a request that is not authorized is answered so, and carried out",
+       .text = "a request that is not authorized is answered as such, but is carried out",
        .requirements = {"AUTH-DENIED-1", "ERR-STATE-1"},
        .make = with_decorator<DeniedIsCarriedOut>()},
       {.id = "A03",

@@ -18,7 +18,7 @@ using codec::Verb;
 // Notifications have a receiver, responses have none.
 bool is_notification(const Delivery& delivery) { return !delivery.client_id.empty(); }
 
-bool tells_of(const Delivery& delivery, codec::Operation operation) {
+bool notifies_of(const Delivery& delivery, codec::Operation operation) {
   if (!is_notification(delivery)) return false;
   const auto notification = codec::decode_notification(delivery.message.payload);
   return notification && notification->operation == operation;
@@ -52,7 +52,7 @@ class ExpiryIsNotifiedTwice final : public Decorator {
   void expired(std::vector<Delivery>& out) override {
     std::vector<Delivery> more;
     for (const Delivery& delivery : out) {
-      if (!tells_of(delivery, codec::Operation::kDelete)) continue;
+      if (!notifies_of(delivery, codec::Operation::kDelete)) continue;
       more.push_back(delivery);
       more.back().message.payload.clear();
       codec::append_notification(more.back().message.payload,
@@ -70,7 +70,7 @@ MakeHandler with_notification(ChangeNotification change) {
 
 void set_is_not_notified(Exchange& exchange) {
   std::erase_if(exchange.out,
-                [](const Delivery& d) { return tells_of(d, codec::Operation::kSet); });
+                [](const Delivery& d) { return notifies_of(d, codec::Operation::kSet); });
 }
 
 void delete_is_not_notified(Exchange& exchange) {
@@ -78,13 +78,13 @@ void delete_is_not_notified(Exchange& exchange) {
                                             exchange.command->verb == Verb::kVdel);
   if (!removal) return;
   std::erase_if(exchange.out,
-                [](const Delivery& d) { return tells_of(d, codec::Operation::kDelete); });
+                [](const Delivery& d) { return notifies_of(d, codec::Operation::kDelete); });
 }
 
 void vdel_is_not_notified(Exchange& exchange) {
   if (!exchange.command || exchange.command->verb != Verb::kVdel) return;
   std::erase_if(exchange.out,
-                [](const Delivery& d) { return tells_of(d, codec::Operation::kDelete); });
+                [](const Delivery& d) { return notifies_of(d, codec::Operation::kDelete); });
 }
 
 // A notification as the store would send it, in front of the response.
@@ -104,7 +104,7 @@ void tell(Exchange& exchange, const std::string& client_id, std::string_view key
 }
 
 // N03: a SET that is not applied and a DEL that finds nothing are notified, too.
-void tells_what_did_not_happen(Exchange& exchange) {
+void notifies_without_a_change(Exchange& exchange) {
   if (!exchange.command || exchange.response() == nullptr) return;
   const std::string key(exchange.command->key);
   const bool refused = exchange.replies(codec::ReplyKind::kNotApplied);
@@ -120,7 +120,7 @@ void tells_what_did_not_happen(Exchange& exchange) {
 }
 
 // N04: every client that ever sent a request is notified of everything.
-class TellsEverybody {
+class NotifiesEveryClient {
  public:
   void operator()(Exchange& exchange) {
     clients_.insert(std::string(exchange.caller.client_id));
@@ -175,7 +175,7 @@ void with_a_later_version(Delivery& delivery) {
 }
 
 // N07: a notification carries the value that was overwritten.
-class TellsThePreviousValue final : public Decorator {
+class NotifiesWithThePreviousValue final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -189,7 +189,7 @@ class TellsThePreviousValue final : public Decorator {
   }
   void after(Exchange& exchange) override {
     for (Delivery& delivery : exchange.out) {
-      if (!tells_of(delivery, codec::Operation::kSet)) continue;
+      if (!notifies_of(delivery, codec::Operation::kSet)) continue;
       delivery.message.payload.clear();
       codec::append_notification(delivery.message.payload,
                                  {.operation = codec::Operation::kSet, .value = previous_},
@@ -201,18 +201,18 @@ class TellsThePreviousValue final : public Decorator {
 };
 
 void delete_carries_a_value(Delivery& delivery) {
-  if (!tells_of(delivery, codec::Operation::kDelete)) return;
+  if (!notifies_of(delivery, codec::Operation::kDelete)) return;
   std::string& payload = delivery.message.payload;
   payload = "*4" + payload.substr(2) + "$5\r\nVALUE\r\n$0\r\n\r\n";
 }
 
 void without_value(Delivery& delivery) {
-  if (!tells_of(delivery, codec::Operation::kSet)) return;
+  if (!notifies_of(delivery, codec::Operation::kSet)) return;
   delivery.message.payload = "*2\r\n$6\r\nNOTIFY\r\n$3\r\nSET\r\n";
 }
 
 void value_without_its_word(Delivery& delivery) {
-  if (!tells_of(delivery, codec::Operation::kSet)) return;
+  if (!notifies_of(delivery, codec::Operation::kSet)) return;
   const auto notification = codec::decode_notification(delivery.message.payload);
   if (notification)
     delivery.message.payload = codec::encode_command({"NOTIFY", "SET", notification->value});
@@ -293,7 +293,7 @@ class RegistrationSurvivesDisconnect final : public Decorator {
 };
 
 // The end of one connection ends everybody's registrations.
-class DisconnectEndsEverybodys final : public Decorator {
+class DisconnectEndsAllRegistrations final : public Decorator {
  public:
   using Decorator::Decorator;
   void disconnect(std::string_view client_id) override {
@@ -399,7 +399,7 @@ void tells_the_first_observers(Exchange& exchange) {
 void deletion_is_notified_twice(Exchange& exchange) {
   std::vector<Delivery> all;
   for (Delivery& delivery : exchange.out) {
-    const bool twice = tells_of(delivery, codec::Operation::kDelete);
+    const bool twice = notifies_of(delivery, codec::Operation::kDelete);
     all.push_back(delivery);
     if (twice) all.push_back(std::move(delivery));
   }
@@ -425,7 +425,7 @@ void client_ids_in_any_case(Exchange& exchange) {
   if (another) std::erase(observers, id);
 }
 
-void long_client_ids_not_notified(Exchange& exchange) {
+void long_client_ids_are_not_notified(Exchange& exchange) {
   constexpr std::size_t kMax = 200;
   std::erase_if(exchange.out,
                 [](const Delivery& delivery) { return delivery.client_id.size() > kMax; });
@@ -455,7 +455,7 @@ class SecondKeynotifyEndsTheFirst final : public Decorator {
 };
 
 // N31
-class SameValueNotifiedWithTheVersionBefore {
+class SameValueNotifiedWithTheOldVersion {
  public:
   void operator()(Exchange& exchange) {
     if (!exchange.command || exchange.command->verb != Verb::kSet ||
@@ -483,7 +483,7 @@ class SameValueNotifiedWithTheVersionBefore {
 };
 
 // N32
-void eight_observers(Exchange& exchange) {
+void notifies_eight_observers(Exchange& exchange) {
   constexpr std::size_t kMax = 8;
   std::size_t notified = 0;
   std::erase_if(exchange.out,
@@ -496,33 +496,33 @@ void eight_observers(Exchange& exchange) {
 std::vector<Fault> notification_faults() {
   return {
       {.id = "N01",
-       .name = "set-is-not-told",
-       .text = "observers do not hear of a SET",
+       .name = "set-is-not-notified",
+       .text = "observers are not notified of a SET",
        .requirements = {"NTF-SEND-1"},
        .make = with_exchange(set_is_not_notified)},
       {.id = "N02",
-       .name = "delete-is-not-told",
-       .text = "observers do not hear of a DEL or VDEL",
+       .name = "delete-is-not-notified",
+       .text = "observers are not notified of a DEL or VDEL",
        .requirements = {"NTF-SEND-2"},
        .make = with_exchange(delete_is_not_notified)},
       {.id = "N19",
-       .name = "vdel-is-not-told",
-       .text = "observers do not hear of a VDEL",
+       .name = "vdel-is-not-notified",
+       .text = "observers are not notified of a VDEL",
        .requirements = {"NTF-SEND-2", "NTF-DEL-2"},
        .make = with_exchange(vdel_is_not_notified)},
       {.id = "N03",
-       .name = "tells-what-did-not-happen",
+       .name = "notifies-without-a-change",
        .text = "a SET that is not applied and a DEL of a missing key are notified",
        .requirements = {"NTF-SEND-4"},
-       .make = with_exchange(tells_what_did_not_happen)},
+       .make = with_exchange(notifies_without_a_change)},
       {.id = "N04",
-       .name = "tells-everybody",
-       .text = "every client hears of a key that any client observes",
+       .name = "notifies-every-client",
+       .text = "every client is notified of a key that any client observes",
        .requirements = {"NTF-SEND-3"},
-       .make = with_state<TellsEverybody>()},
+       .make = with_state<NotifiesEveryClient>()},
       {.id = "N20",
-       .name = "writer-is-not-told",
-       .text = "a client does not hear of its own changes",
+       .name = "writer-is-not-notified",
+       .text = "a client is not notified of its own changes",
        .requirements = {"NTF-SELF-1"},
        .make = with_exchange(writer_is_not_notified)},
       {.id = "N05",
@@ -532,7 +532,7 @@ std::vector<Fault> notification_faults() {
        .make = with_notification(topic_in_lower_case)},
       {.id = "N21",
        .name = "topic-with-the-raw-key",
-       .text = "the key stands in the topic as it is",
+       .text = "the topic contains the key as raw bytes",
        .requirements = {"NTF-TOPIC-1", "NTF-TOPIC-3"},
        .make = with_notification(topic_with_the_raw_key)},
       {.id = "N06",
@@ -546,10 +546,10 @@ std::vector<Fault> notification_faults() {
        .requirements = {"NTF-VERSION-3"},
        .make = with_notification(with_a_later_version)},
       {.id = "N07",
-       .name = "tells-the-previous-value",
-       .text = "notifications carry the value that was overwritten",
+       .name = "notifies-with-the-previous-value",
+       .text = "notifications carry the previous value",
        .requirements = {"NTF-VALUE-1"},
-       .make = with_decorator<TellsThePreviousValue>()},
+       .make = with_decorator<NotifiesWithThePreviousValue>()},
       {.id = "N23",
        .name = "delete-carries-a-value",
        .text = "the notification of a deletion carries VALUE",
@@ -566,13 +566,13 @@ std::vector<Fault> notification_faults() {
        .requirements = {"NTF-SET-1"},
        .make = with_notification(value_without_its_word)},
       {.id = "N25",
-       .name = "expiry-is-told-as-a-set",
-       .text = "an expiry is notified as a SET of no bytes",
+       .name = "expiry-is-notified-as-a-set",
+       .text = "an expiry is notified as a SET with an empty value",
        .requirements = {"NTF-EXPIRY-1", "NTF-SET-2"},
        .make = with_decorator<ExpiryIsNotifiedAsASet>()},
       {.id = "N10",
        .name = "stop-ignored",
-       .text = "STOP answers +OK, and the notifications go on",
+       .text = "STOP answers +OK, but the notifications continue",
        .requirements = {"NTF-STOP-1"},
        .make = with_exchange(stop_ignored)},
       {.id = "N11",
@@ -582,7 +582,7 @@ std::vector<Fault> notification_faults() {
        .make = with_exchange(stop_of_unknown_says_ok)},
       {.id = "N12",
        .name = "stop-removes-all-registrations",
-       .text = "STOP of one client ends the registrations of all",
+       .text = "STOP of one client ends the registrations of all clients",
        .requirements = {"NTF-STOP-2"},
        .make = with_exchange(stop_removes_all_registrations)},
       {.id = "N13",
@@ -591,49 +591,49 @@ std::vector<Fault> notification_faults() {
        .requirements = {"LIFE-DISCONNECT-1", "LIFE-DISCONNECT-2"},
        .make = with_decorator<RegistrationSurvivesDisconnect>()},
       {.id = "N26",
-       .name = "disconnect-ends-everybodys",
+       .name = "disconnect-ends-all-registrations",
        .text = "the end of one connection ends the registrations of all clients",
        .requirements = {"LIFE-DISCONNECT-3"},
-       .make = with_decorator<DisconnectEndsEverybodys>()},
+       .make = with_decorator<DisconnectEndsAllRegistrations>()},
       {.id = "N28",
        .name = "client-ids-in-any-case",
-       .text = "of clients whose ids differ in case alone, one can observe a key",
+       .text = "of clients whose ids differ only in letter case, one can observe a key",
        .requirements = {"NTF-REGISTER-1", "NTF-SEND-1"},
        .make = with_exchange(client_ids_in_any_case)},
       {.id = "N29",
-       .name = "long-client-ids-not-told",
-       .text = "a client whose id has more than 200 bytes is not told of changes",
+       .name = "long-client-ids-are-not-notified",
+       .text = "a client whose id has more than 200 bytes is not notified of changes",
        .requirements = {"NTF-REGISTER-1", "NTF-SEND-1"},
-       .make = with_exchange(long_client_ids_not_notified)},
+       .make = with_exchange(long_client_ids_are_not_notified)},
       {.id = "N30",
        .name = "second-keynotify-ends-the-first",
-       .text = "a KEYNOTIFY of a key that is monitored already says +OK and ends the monitoring",
+       .text = "a KEYNOTIFY of a key that is already monitored answers +OK and ends the monitoring",
        .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
        .make = with_decorator<SecondKeynotifyEndsTheFirst>()},
       {.id = "N31",
-       .name = "same-value-told-with-the-version-before",
-       .text = "a SET of the value that the key has is notified with the version before",
+       .name = "same-value-notified-with-the-old-version",
+       .text = "a SET of the value that the key has is notified with the previous version",
        .requirements = {"NTF-VERSION-3"},
-       .make = with_state<SameValueNotifiedWithTheVersionBefore>()},
+       .make = with_state<SameValueNotifiedWithTheOldVersion>()},
       {.id = "N32",
-       .name = "eight-observers",
-       .text = "of the observers of a key the first eight are told",
+       .name = "notifies-eight-observers",
+       .text = "only the first eight observers of a key are notified",
        .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
-       .make = with_exchange(eight_observers)},
+       .make = with_exchange(notifies_eight_observers)},
       {.id = "N14",
        .name = "observes-a-prefix",
-       .text = "who observes a key is notified of every key that begins like it",
+       .text = "an observer of a key is also notified of every key that begins like it",
        .requirements = {"NTF-REQUEST-3", "NTF-SEND-3"},
        .make = with_state<ObservesAPrefix>()},
       {.id = "N15",
-       .name = "told-before-the-effect",
+       .name = "notified-before-the-effect",
        .text = "a notification arrives before its value can be read",
        .requirements = {"SET-WRITE-1", "GET-HIT-3", "NTF-SEND-1"},
        .needs = FaultNeeds::kOverlap,
        .make = with_decorator<NotifiedBeforeTheEffect>()},
       {.id = "N17",
        .name = "keynotify-needs-the-key",
-       .text = "KEYNOTIFY of a missing key does nothing, and says so",
+       .text = "KEYNOTIFY of a missing key registers nothing and answers :0",
        .requirements = {"NTF-ABSENT-1"},
        .make = with_exchange(needs_the_key)},
       {.id = "N18",
@@ -642,24 +642,24 @@ std::vector<Fault> notification_faults() {
        .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
        .make = with_state<LostInABurst>()},
       {.id = "N33",
-       .name = "expired-key-is-told-twice",
-       .text = "the expiry of a key is told as a deletion, and then as a SET of nothing",
+       .name = "expiry-is-notified-twice",
+       .text = "the expiry of a key is notified as a deletion, and then as a SET of an empty value",
        .requirements = {"NTF-SET-2", "NTF-SEND-4"},
        .make = with_decorator<ExpiryIsNotifiedTwice>()},
       {.id = "N34",
-       .name = "tells-64-observers",
-       .text = "of all who observe a key only the first 64 are told of a change",
+       .name = "notifies-64-observers",
+       .text = "only the first 64 observers of a key are notified of a change",
        .requirements = {"NTF-SEND-1"},
        .make = with_exchange(tells_the_first_observers)},
       {.id = "N35",
-       .name = "deletion-is-told-twice",
-       .text = "who observes a key is told of its deletion twice",
+       .name = "deletion-is-notified-twice",
+       .text = "observers are notified twice of a deletion",
        .requirements = {"NTF-SEND-2", "NTF-SEND-4"},
        .make = with_exchange(deletion_is_notified_twice)},
       // The article leaves these open.
       {.id = "N09",
        .name = "registrations-add-up",
-       .text = "two KEYNOTIFY of one key bring every notification twice",
+       .text = "two KEYNOTIFY of one key cause every notification twice",
        .kind = FaultKind::kBenign,
        .make = with_decorator<RegistrationsAddUp>()},
       {.id = "N16",

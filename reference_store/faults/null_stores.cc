@@ -127,7 +127,7 @@ std::vector<Fault> null_stores() {
       null_store("Z06", "wrong-topic", "sends its responses to another topic",
                  with_decorator<WrongTopic>()),
       null_store("Z07", "closes-at-random",
-                 "disconnects the client at every third request or so, and answers none",
+                 "disconnects the client at about every third request, and answers none",
                  [](const ServiceOptions& /*options*/, std::uint64_t seed) {
                    return std::make_unique<ClosesAtRandom>(seed);
                  }),

@@ -378,8 +378,8 @@ class ExchangesVersions {
 
 // ---- Fencing and expiry
 
-void token_is_not_asked_for(codec::Message& request, const codec::Command& /*command*/,
-                            const KeyChange& other, Tamper /*store*/) {
+void token_is_not_required(codec::Message& request, const codec::Command& /*command*/,
+                           const KeyChange& other, Tamper /*store*/) {
   const bool fenced = other.after && other.after->token;
   if (!fenced || request.property(codec::kTokenProperty) != nullptr) return;
   set_property(request, codec::kTokenProperty, hlc::format(*other.after->token));
@@ -547,9 +547,10 @@ Fault overlap(std::string_view id, std::string_view name, std::string_view text,
 
 std::vector<Fault> reading_faults() {
   return {
-      overlap("T01", "reads-from-a-replica", "one GET in four is 3 ms behind",
+      overlap("T01", "reads-from-a-replica", "one GET in four reads a state that is 3 ms old",
               {"GET-HIT-3", "SET-WRITE-2"}, with_replica(false)),
-      overlap("T02", "client-reads-from-a-replica", "the GETs of some clients are 3 ms behind",
+      overlap("T02", "client-reads-from-a-replica",
+              "the GETs of some clients read a state that is 3 ms old",
               {"GET-HIT-3", "SET-WRITE-2"}, with_replica(true)),
       overlap("T03", "misses-a-new-key", "GET misses a key that another client has just written",
               {"GET-HIT-1", "SET-WRITE-1"}, with_overlap(misses_a_new_key)),
@@ -565,17 +566,19 @@ std::vector<Fault> reading_faults() {
 
 std::vector<Fault> writing_faults() {
   return {
-      overlap("T07", "drops-a-set", "a SET that meets another change is answered and forgotten",
+      overlap("T07", "drops-a-set",
+              "a SET concurrent with another change is answered but not stored",
               {"SET-WRITE-1", "SET-WRITE-2"}, with_overlap(drops_a_set)),
-      overlap("T08", "drops-a-delete", "a DEL that meets a SET is answered and forgotten",
-              {"DEL-COUNT-1"}, with_overlap(drops_a_delete)),
-      overlap("T09", "equal-versions", "SETs that meet have the same version", {"VER-UPDATE-3"},
+      overlap("T08", "drops-a-delete",
+              "a DEL concurrent with a SET is answered but not carried out", {"DEL-COUNT-1"},
+              with_overlap(drops_a_delete)),
+      overlap("T09", "equal-versions", "concurrent SETs have the same version", {"VER-UPDATE-3"},
               with_overlap(equal_versions)),
       overlap("T10", "last-timestamp-wins",
-              "of SETs that meet the one with the latest timestamp stays", {"SET-WRITE-2"},
+              "of concurrent SETs the one with the latest timestamp wins", {"SET-WRITE-2"},
               with_overlap(last_timestamp_wins)),
       overlap("T11", "answers-before-the-effect",
-              "SETs that meet are answered 3 ms before they take effect",
+              "concurrent SETs are answered 3 ms before they take effect",
               {"SET-WRITE-1", "SET-WRITE-2"}, with_decorator<AnswersBeforeTheEffect>()),
       overlap("T12", "nx-refused-by-what-is-deleted",
               "SET NX is refused for a key that another client has just deleted", {"SET-NX-1"},
@@ -583,65 +586,67 @@ std::vector<Fault> writing_faults() {
       overlap("T13", "nex-compares-with-the-old-value",
               "SET NEX compares with the value before another client's write", {"SET-NEX-3"},
               with_met_request(nex_compares_with_the_old_value)),
-      overlap("T14", "refused-set-stays", "a SET that is refused changes the value all the same",
+      overlap("T14", "refused-set-stays", "a SET that is refused still changes the value",
               {"SET-NX-2", "VER-GET-2"}, with_overlap(refused_set_stays)),
-      overlap("T15", "refused-vdel-deletes", "a VDEL that is refused deletes all the same",
+      overlap("T15", "refused-vdel-deletes", "a VDEL that is refused still deletes the key",
               {"VDEL-MISMATCH-1"}, with_overlap(refused_vdel_deletes)),
       overlap("T16", "nx-says-refused",
-              "a conditional SET that is carried out says that it was not",
+              "a conditional SET that is carried out answers that it was not",
               {"SET-NX-1", "SET-NEX-1"}, with_overlap(nx_says_refused)),
       overlap("T17", "del-says-nothing-was-there", "a DEL that deletes answers :0", {"DEL-COUNT-1"},
               with_overlap(del_says_nothing_was_there)),
-      overlap("T18", "both-vdels-say-one", "two VDELs that meet both answer :1", {"DEL-MISS-1"},
+      overlap("T18", "both-vdels-say-one", "two concurrent VDELs both answer :1", {"DEL-MISS-1"},
               with_overlap(both_vdels_say_one)),
-      overlap("T19", "exchanges-versions", "replies to SETs of two keys exchange their versions",
+      overlap("T19", "exchanges-versions", "replies to SETs of two keys have each other's versions",
               {"VER-SET-2", "VER-UPDATE-3", "VER-GET-2"}, with_state<ExchangesVersions>()),
   };
 }
 
 std::vector<Fault> lasting_faults() {
   return {
-      overlap("T20", "token-is-not-asked-for",
-              "a request without a token passes while a fenced one comes in", {"FT-REQUIRED-1"},
-              with_met_request(token_is_not_asked_for)),
+      overlap("T20", "token-is-not-required",
+              "a request without a token is accepted while a fenced one arrives", {"FT-REQUIRED-1"},
+              with_met_request(token_is_not_required)),
       overlap("T21", "token-does-not-advance",
-              "of two fenced SETs that meet the token of the first stays",
+              "of two concurrent fenced SETs the token of the first stays",
               {"FT-LOWER-1", "FT-ADVANCE-2"}, with_busy_key(token_does_not_advance)),
-      overlap("T22", "renewal-is-lost", "a SET with PX that meets another keeps the old deadline",
+      overlap("T22", "renewal-is-lost",
+              "a SET with PX concurrent with another keeps the old expiry",
               {"SET-PX-2", "SET-PX-1"}, with_busy_key(renewal_is_lost)),
-      overlap("T23", "expiry-is-lost", "a SET with PX that meets another does not expire",
+      overlap("T23", "expiry-is-lost", "a SET with PX concurrent with another does not expire",
               {"SET-PX-1"}, with_busy_key(expiry_is_lost)),
       overlap("T24", "read-revives-expired-key",
-              "a GET right after the end of a key finds it and keeps it", {"SET-PX-1"},
+              "a GET just after the expiry of a key returns the key and keeps it", {"SET-PX-1"},
               with_state<ReadRevivesExpiredKey>()),
   };
 }
 
 std::vector<Fault> notifying_faults() {
   return {
-      overlap("T25", "loses-notifications", "nobody is told of a SET that meets another",
+      overlap("T25", "loses-notifications", "a SET concurrent with another is not notified",
               {"NTF-SEND-1"}, with_overlap(loses_notifications)),
       overlap("T26", "loses-notifications-of-deletions",
-              "nobody is told of a deletion that meets a SET", {"NTF-SEND-2"},
+              "a deletion concurrent with a SET is not notified", {"NTF-SEND-2"},
               with_overlap(loses_notifications_of_deletions)),
-      overlap("T27", "doubles-notifications", "observers are told twice of SETs that meet",
+      overlap("T27", "doubles-notifications", "observers are notified twice of concurrent SETs",
               {"NTF-SEND-1"}, with_overlap(doubles_notifications)),
       overlap("T28", "notifies-of-the-others-value",
-              "of SETs that meet the notification of one has the value of the other",
+              "of two concurrent SETs the notification of one has the value of the other",
               {"NTF-VALUE-1"}, with_overlap(notifies_of_the_others_value)),
       overlap("T29", "notifies-with-the-others-version",
-              "of SETs that meet the notification of one has the version of the other",
+              "of two concurrent SETs the notification of one has the version of the other",
               {"NTF-VERSION-3", "NTF-VALUE-1"}, with_overlap(notifies_with_the_others_version)),
-      overlap("T30", "notifies-of-refused-sets", "observers are told of a SET that was refused",
+      overlap("T30", "notifies-of-refused-sets", "observers are notified of a SET that was refused",
               {"NTF-SEND-4"}, with_overlap(notifies_of_refused_sets)),
-      overlap("T31", "registration-is-lost", "KEYNOTIFY that meets a change registers nobody",
-              {"NTF-SEND-1"}, with_overlap(registration_is_lost)),
+      overlap("T31", "registration-is-lost",
+              "a KEYNOTIFY concurrent with a change registers nothing", {"NTF-SEND-1"},
+              with_overlap(registration_is_lost)),
       overlap("T32", "stop-ends-anothers-registration",
-              "STOP that meets a change ends the registration of another client",
+              "a STOP concurrent with a change ends the registration of another client",
               {"NTF-STOP-1", "NTF-SEND-1"}, with_overlap(stop_ends_anothers_registration)),
       overlap("T33", "registration-ends-anothers",
-              "KEYNOTIFY that meets a change ends the registrations of others", {"NTF-SEND-1"},
-              with_overlap(registration_ends_anothers)),
+              "a KEYNOTIFY concurrent with a change ends the registrations of other clients",
+              {"NTF-SEND-1"}, with_overlap(registration_ends_anothers)),
   };
 }
 

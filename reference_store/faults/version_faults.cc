@@ -168,7 +168,7 @@ void refused_timestamp_moves_the_clock(Exchange& exchange) {
 }
 
 // H17: a key that was deleted and set again begins again, below the version that it had.
-class VersionBeginsAnewAfterDel final : public Decorator {
+class VersionRestartsAfterDel final : public Decorator {
  public:
   using Decorator::Decorator;
 
@@ -218,7 +218,7 @@ void missing_key_has_a_version(Exchange& exchange) {
 }
 
 // H30
-class ReadTooSoon {
+class GetReturnsThePreviousVersion {
  public:
   void operator()(Exchange& exchange) {
     if (!exchange.command || exchange.response() == nullptr) return;
@@ -298,12 +298,12 @@ std::vector<Fault> version_faults() {
        .make = with_version(counter_of_32_bits)},
       {.id = "H09",
        .name = "get-returns-now",
-       .text = "GET answers with the time of day, not with the version",
+       .text = "GET returns the time of day, not the version",
        .requirements = {"VER-GET-2"},
        .make = with_exchange(get_returns_now)},
       {.id = "H10",
        .name = "version-from-an-old-request",
-       .text = "the version follows the __ts of the request, however old it is",
+       .text = "the version follows the __ts of the request, at any distance behind",
        .requirements = {"HLC-SKEW-4", "VER-UPDATE-3"},
        .make = with_version(taken_from_an_old_request)},
       {.id = "H11",
@@ -313,7 +313,7 @@ std::vector<Fault> version_faults() {
        .make = with_version(forgets_what_it_gave_out)},
       {.id = "H12",
        .name = "refused-timestamp-moves-the-clock",
-       .text = "a __ts that is refused for being too far ahead moves the store's clock",
+       .text = "a __ts that is refused as too far ahead moves the store's clock",
        .requirements = {"HLC-SKEW-6", "VER-DRIFT-1"},
        .make = with_exchange(refused_timestamp_moves_the_clock)},
       {.id = "H13",
@@ -328,7 +328,7 @@ std::vector<Fault> version_faults() {
        .make = with_check(limit_of_two_minutes)},
       {.id = "H24",
        .name = "no-limit-ahead",
-       .text = "a __ts of any distance ahead is accepted",
+       .text = "a __ts at any distance ahead is accepted",
        .requirements = {"HLC-SKEW-1"},
        .make = with_check(no_limit)},
       {.id = "H14",
@@ -338,7 +338,7 @@ std::vector<Fault> version_faults() {
        .make = with_check(past_refused)},
       {.id = "H15",
        .name = "missing-timestamp-accepted",
-       .text = "SET needs no __ts",
+       .text = "SET does not need a __ts",
        .requirements = {"HLC-REQUIRED-1"},
        .make = with_check(missing_accepted)},
       {.id = "H16",
@@ -347,19 +347,19 @@ std::vector<Fault> version_faults() {
        .requirements = {"HLC-PARSE-1"},
        .make = with_check(malformed_accepted)},
       {.id = "H30",
-       .name = "read-too-soon",
-       .text = "a GET within the millisecond of a SET has the version before that",
+       .name = "get-returns-the-previous-version",
+       .text = "a GET in the same millisecond as a SET returns the previous version",
        .requirements = {"VER-GET-2"},
        .needs = FaultNeeds::kOverlap,
-       .make = with_state<ReadTooSoon>()},
+       .make = with_state<GetReturnsThePreviousVersion>()},
       {.id = "H17",
-       .name = "version-begins-anew-after-del",
-       .text = "a key that was deleted and set again follows the request alone",
+       .name = "version-restarts-after-del",
+       .text = "a key that was deleted and set again gets a version from the request only",
        .requirements = {"HLC-SKEW-4", "LOCK-TOKEN-4"},
-       .make = with_decorator<VersionBeginsAnewAfterDel>()},
+       .make = with_decorator<VersionRestartsAfterDel>()},
       {.id = "H18",
        .name = "failed-set-returns-a-new-version",
-       .text = "a SET that is not applied answers with a new version",
+       .text = "a SET that is not applied returns a new version",
        .requirements = {"SET-NOT-APPLIED-3"},
        .make = with_exchange(failed_set_returns_a_new_version)},
       {.id = "H20",
@@ -369,7 +369,7 @@ std::vector<Fault> version_faults() {
        .make = with_version(with_the_clients_node)},
       {.id = "H21",
        .name = "timestamp-ahead-is-copied",
-       .text = "a __ts ahead of the store's clock becomes the version as it is",
+       .text = "a __ts ahead of the store's clock becomes the version unchanged",
        .requirements = {"VER-SET-2"},
        .make = with_version(copied_when_ahead)},
       {.id = "H25",
@@ -394,7 +394,7 @@ std::vector<Fault> version_faults() {
        .make = with_exchange(missing_key_has_a_version)},
       {.id = "H29",
        .name = "version-with-a-blank",
-       .text = "versions begin with a blank",
+       .text = "versions begin with a space",
        .requirements = {"HLC-FORMAT-1"},
        .make = with_exchange(version_with_a_blank)},
   };

@@ -16,7 +16,7 @@ using namespace test;  // made for this test
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr const char* kTwoClients = "requires: [odd-packets]\nclients: {a: {}, b: {}}";
+constexpr const char* kTwoClients = "requires: [raw-packets]\nclients: {a: {}, b: {}}";
 
 scenario::Case broken_packet() {
   return case_of({.more = kTwoClients, .steps = R"(
@@ -61,7 +61,7 @@ TEST(RawPacket, IsSentAsTheCaseSays) {
 
 // Req: ENV-DUP-1
 TEST(RawPacket, IsARequestLikeAnyOtherWhenItHasDup) {
-  const scenario::Case test_case = case_of({.more = "requires: [odd-packets]", .steps = R"(
+  const scenario::Case test_case = case_of({.more = "requires: [raw-packets]", .steps = R"(
 - set: {key: k, value: v, packet: {dup: true}}
   expect: ok
 )"});
@@ -77,7 +77,7 @@ class Mqtt311Step : public testing::Test {
   // What becomes of its request, and of the case.
   static std::string outcome(Script script, const std::string& expected = "none") {
     const scenario::Case test_case =
-        case_of({.more = "requires: [odd-packets]\nclients: {a: {}, old: {protocol: \"3.1.1\"}}",
+        case_of({.more = "requires: [raw-packets]\nclients: {a: {}, old: {protocol: \"3.1.1\"}}",
                  .steps = "- set: {key: k, value: \"one\"}\n  expect: ok\n"
                           "- set: {key: k, value: \"two\", client: old}\n  expect: " +
                           expected + "\n- get: k\n  expect: {reply: {value: \"one\"}}\n"});

@@ -38,8 +38,8 @@ class LimitChecker {
     if (fills_ && !declares("packet-limit")) {
       diagnose("this case fills packets: write requires: [transport, packet-limit]");
     }
-    if (odd_ && !declares("odd-packets")) {
-      diagnose("this case sends packets that few clients can send: write requires: [odd-packets]");
+    if (odd_ && !declares("raw-packets")) {
+      diagnose("this case sends packets that few clients can send: write requires: [raw-packets]");
     }
     for (const endpoint::DisturbanceKind* kind : disturbances_) {
       if (!declares(kind->name)) {

@@ -29,7 +29,7 @@ struct PacketGoal {
     const PacketGoal& goal, const std::function<std::size_t(const std::string&)>& packet_size);
 
 // Complains when a case needs what it does not declare: fillings without `packet-limit`, a
-// disturbance without its capability or while other cases run, odd packets without `odd-packets`,
+// disturbance without its capability or while other cases run, raw packets without `raw-packets`,
 // {filled: N} before {fill_packet: N}, and fillings where nothing is sent.
 void check_limits(const Case& test_case, std::vector<LoadError>& errors);
 

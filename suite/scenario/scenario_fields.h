@@ -103,6 +103,6 @@ inline constexpr std::array kFanOut = {"client"sv, "key"sv, "observers"sv, "cite
 // Names in `requires`.
 inline constexpr auto kCapabilities = joined(
     std::array{"transport"sv, "quota"sv, "restricted-client"sv, "packet-limit"sv},
-    endpoint::kDisturbanceNames, std::array{"exact-clock"sv, "many-keys"sv, "odd-packets"sv});
+    endpoint::kDisturbanceNames, std::array{"exact-clock"sv, "many-keys"sv, "raw-packets"sv});
 
 }  // namespace fencepost::scenario::fields

@@ -108,14 +108,15 @@ TEST(ScenarioLoader, WhatFewClientsCanSayNeedsOurs) {
        {"connect_properties: {hex: '22 00 0a'}", "subscribe_properties: {hex: '0b 01'}",
         "subscription_options: 4", "topic_aliases: true"}) {
     const std::string clients = "clients: {a: {" + option + "}}";
-    EXPECT_THAT(diagnostics_of(in_case(clients)), HasSubstr("write requires: [odd-packets]"));
-    EXPECT_EQ(diagnostics_of(in_case("requires: [odd-packets]\n" + clients)), "");
+    EXPECT_THAT(diagnostics_of(in_case(clients)), HasSubstr("write requires: [raw-packets]"));
+    EXPECT_EQ(diagnostics_of(in_case("requires: [raw-packets]\n" + clients)), "");
+    EXPECT_EQ(diagnostics_of(in_case("requires: [odd-packets]\n" + clients)), "");  // former name
   }
   EXPECT_THAT(
-      diagnostics_of(in_case("requires: [odd-packets]\nclients: {a: {subscription_options: 5}}")),
+      diagnostics_of(in_case("requires: [raw-packets]\nclients: {a: {subscription_options: 5}}")),
       HasSubstr("leaves out the QoS"));
   EXPECT_THAT(diagnostics_of(
-                  in_case("requires: [odd-packets]\nclients: {a: {connect_properties: {key: k}}}")),
+                  in_case("requires: [raw-packets]\nclients: {a: {connect_properties: {key: k}}}")),
               HasSubstr("connect_properties takes text, escaped, hex, and join of these"));
 }
 

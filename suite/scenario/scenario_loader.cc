@@ -69,9 +69,10 @@ void load_divergences(YamlReader& reader, YamlNode node, Case& out) {
 
 void load_capabilities(YamlReader& reader, YamlNode node, Case& out) {
   reader.for_each_text(node, "requires", [&](const std::string& name, YamlNode item) {
-    out.requires_.push_back(name);
-    if (std::find(fields::kCapabilities.begin(), fields::kCapabilities.end(), name) !=
-        fields::kCapabilities.end()) {
+    // The former name of raw-packets is still read.
+    out.requires_.push_back(name == "odd-packets" ? "raw-packets" : name);
+    if (std::find(fields::kCapabilities.begin(), fields::kCapabilities.end(),
+                  out.requires_.back()) != fields::kCapabilities.end()) {
       return;
     }
     const std::string guess = nearest(name, fields::kCapabilities);

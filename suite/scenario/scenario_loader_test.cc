@@ -585,7 +585,7 @@ const Malformed kOtherActionMistakes[] = {
     {"FanOutToTooMany", in_steps("- fan_out: {key: k, observers: 201}"), 9, 38,
      "observers must be a whole number from 1 to 200"},
     {"PacketOdd", in_steps("- get: {key: k, packet: {dup: true}}"), 3, 5,
-     "write requires: [odd-packets]"},
+     "write requires: [raw-packets]"},
     {"PacketLikeAnyOther", in_steps("- get: {key: k, packet: {dup: false}}"), 9, 31,
      "this packet is like any other"},
     {"PacketTwiceOfNothing", in_steps("- get: {key: k, packet: {twice: [expiry]}}"), 9, 39,
@@ -618,7 +618,7 @@ TEST(ScenarioLoader, ReportsAStepThatOthersDependOnOnce) {
 TEST(ScenarioLoader, LetsAClientOfMqtt311ExpectNoReply) {
   const auto diagnostics = [](const std::string& client, const std::string& step) {
     return load(
-               file_with("    requires: [odd-packets]\n    clients: {a: {}, old: " + client + "}\n",
+               file_with("    requires: [raw-packets]\n    clients: {a: {}, old: " + client + "}\n",
                          step))
         .diagnostics();
   };

@@ -123,7 +123,7 @@ class CaseMaker {
     last.expect.outcomes = {{PlainReply{codec::ReplyKind::kMissing}}};
     case_.steps.push_back({.position = {}, .title = "get", .what = std::move(last)});
     if (fills_) case_.requires_.emplace_back("packet-limit");
-    if (odd_) case_.requires_.emplace_back("odd-packets");
+    if (odd_) case_.requires_.emplace_back("raw-packets");
     if (chance(3)) {
       make_member();
     } else if (chance(2)) {
