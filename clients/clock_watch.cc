@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 constexpr std::int64_t kMaxSkewMs = 60'000;
 constexpr std::int64_t kMarginMs = 1'000;  // for our own clock and the way to us
-// How long nothing may have been under way before a request, so that it was stamped after all that
+// How long nothing may have been in flight before a request, so that it was stamped after all that
 // had come before: with nothing in its way, no request waits that long.
 constexpr Time kIdleForOrder = seconds(1);
 constexpr Time kIdleForDistance = milliseconds(200);
@@ -22,7 +22,7 @@ constexpr std::int64_t kSane = std::int64_t{1} << 50U;  // milliseconds: 35,000 
 // So many requests are not held up one by one.
 constexpr std::size_t kSeveral = 3;
 constexpr std::uint64_t kLeastMs = 1'000'000'000'000;
-// Whatever queue they have come through, so many do not come out of it backwards.
+// No queue reverses this many of them.
 constexpr std::size_t kMaxBackwards = 8;
 
 std::string text_of(const hlc::Timestamp& timestamp) {
@@ -109,7 +109,7 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Diagn
        "__ts " + text_of(*request.stamp) + " is " +
            std::to_string((ahead < 0 ? -ahead : ahead) / 1000) + " s " +
            (ahead < 0 ? "behind" : "ahead of") + " the store's clock",
-       // It may have waited as long.
+       // It may have been queued that long.
        too_late || no_clock || idle_at_least(request, kIdleForDistance) || too_old_ >= kSeveral});
 }
 
@@ -132,8 +132,8 @@ void ClockWatch::check_order(const StampedRequest& request, std::vector<Diagnost
     out.push_back(
         {&rule("HLC-CLIENT-1"),
          "__ts " + text_of(stamp) + " is " +
-             (stamp == other ? "also that" : "behind the client's own " + text_of(other)) + " of " +
-             which});
+             (stamp == other ? "the same as that" : "behind the client's own " + text_of(other)) +
+             " of " + which});
   };
   const bool goes_back = previous_ && stamp < previous_->stamp;
   backwards_ = goes_back && request.idle_for ? backwards_ + 1 : 0;
@@ -146,14 +146,15 @@ void ClockWatch::check_order(const StampedRequest& request, std::vector<Diagnost
   }
   if (goes_back) {
     diagnose(*last_, "an earlier request");
-    // Threads stamp at once, and a queue may not be in order.
+    // Threads stamp concurrently, and a queue may not be in order.
     out.back().certain = backwards_ >= kMaxBackwards;
     return;
   }
   if (!request.sets || of_sets_.size() >= kMaxVersions) return;
-  // A request may be tried again as it was.
+  // A request may be sent again unchanged.
   const auto [other, is_new] = of_sets_.emplace(stamp, request.content);
-  if (!is_new && other->second != request.content) diagnose(stamp, "another SET before");
+  if (!is_new && other->second != request.content)
+    diagnose(stamp, "an earlier SET with other content");
 }
 
 void ClockWatch::check_merged(const StampedRequest& request, std::vector<Diagnostic>& out) {
@@ -168,7 +169,7 @@ void ClockWatch::check_merged(const StampedRequest& request, std::vector<Diagnos
   };
   // Who sends a version as its token has read the response with it.
   if (request.token && versions_.contains(*request.token) && is_behind(*request.token)) {
-    return diagnose(*request.token, "the version, its token,");
+    return diagnose(*request.token, "the version in its own token,");
   }
   if (!latest_ || !request.idle_for || !is_behind(latest_->version)) return;
   // With a counter of 0 the stamp is the client's wall clock: it is not far ahead of that by what

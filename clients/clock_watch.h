@@ -1,7 +1,7 @@
 // The clock of a client as its requests show it, over one connection: is it near the broker's, does
 // it go forwards, and is it ahead of what the client has received?
 //
-// A request may wait between its stamp and its way out, and several threads may stamp at once: the
+// A request may be queued after it was stamped, and several threads may stamp concurrently: the
 // order of stamps is judged only where neither explains it. Pure; of one thread at a time.
 #pragma once
 
@@ -23,7 +23,7 @@ struct StampedRequest {
   Time at{};
   // The store's wall clock at that time; nothing: not known.
   std::optional<std::int64_t> store_ms{};
-  std::optional<Time> idle_for{};  // how long nothing was under way; nothing: something is
+  std::optional<Time> idle_for{};  // how long nothing was in flight; nothing: something is
   bool sent_before = false;        // DUP
   bool sets = false;               // a SET
   std::uint64_t content = 0;       // a hash of its payload
@@ -53,7 +53,7 @@ class ClockWatch {
   std::optional<Received> latest_{};      // the greatest
   std::set<hlc::Timestamp> versions_{};   // all, up to a limit
   std::optional<hlc::Timestamp> last_{};  // the greatest stamp
-  // The greatest stamp and version before nothing was under way for a second in all. What comes
+  // The greatest stamp and version before nothing was in flight for a second in total. What comes
   // later was stamped later, but for single requests that were held up on their way.
   struct Floor {
     Time idle{};  // of idle_, when it was taken
@@ -63,7 +63,7 @@ class ClockWatch {
   Floor floor_{};
   std::deque<Floor> later_floors_{};            // one for each part of that second
   std::optional<hlc::Timestamp> sure_floor_{};  // the second was one piece: nothing was held up
-  Time idle_{};                                 // nothing was under way, in all
+  Time idle_{};                                 // nothing was in flight, in total
   std::size_t below_ = 0;                       // requests behind the stamp of a floor,
   std::size_t unmerged_ = 0;                    // its version,
   std::size_t too_old_ = 0;                     // and more than a minute behind

@@ -20,7 +20,8 @@ struct Finding {
   std::uint64_t connection = 0;
   Time at{};
   std::string because{};  // one sentence without a full stop; bytes are escaped
-  std::string packet{};   // the first kMaxPacketBytes bytes of it; empty: it is about a silence
+  std::string
+      packet{};  // the first kMaxPacketBytes bytes of it; empty: it is about a missing packet
   std::size_t packet_bytes = 0;
 };
 

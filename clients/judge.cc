@@ -98,7 +98,7 @@ void Judge::Work::sent(std::uint64_t number, std::string_view bytes, Time at) {
   ConnectionState& connection = found->second;
   if (connection.ignored) return;
   connection.from_client.add(bytes);
-  // Where it ends may be in the midst of these bytes.
+  // The connection may end within these bytes.
   while (!connection.ignored) {
     const auto packet = connection.from_client.next();
     if (!packet) break;
@@ -110,7 +110,7 @@ void Judge::Work::sent(std::uint64_t number, std::string_view bytes, Time at) {
 void Judge::Work::on_sent(ConnectionState& connection, const wire::ReadPacket& packet, Time at) {
   const Seen seen{connection, packet.bytes, at};
   if (connection.disconnected) {
-    find(seen, rule("MQTT-3.14.4-1"), "a packet behind the DISCONNECT");
+    find(seen, rule("MQTT-3.14.4-1"), "a packet after the DISCONNECT");
     return ignore(connection);
   }
   check_keep_alive(seen);
@@ -133,7 +133,7 @@ void Judge::Work::on_sent(ConnectionState& connection, const wire::ReadPacket& p
   }
   if (connect != nullptr) return find(seen, rule("MQTT-3.1.0-2"), "a second CONNECT");
   if (connection.accepted) return on_accepted(seen, *packet.packet);
-  // Whose session it is, and what is left of it, the CONNACK says.
+  // The CONNACK tells whose session it is, and what is left of it.
   if (connection.early.size() >= kMaxEarlyPackets) return ignore(connection);
   connection.early.emplace_back(packet, at);
 }
@@ -144,9 +144,9 @@ void Judge::Work::on_bad_bytes(const Seen& seen, const wire::DecodeError& error)
         error.statement.empty() ? std::string_view("MQTT-4.13.1-1") : error.statement;
     return find(seen, rule(statement), error.text);
   }
-  // Others may speak an older version of MQTT to the broker, but not to the store.
+  // Other clients of the broker may use an older version of MQTT, but not clients of the store.
   if (topic_of_older(seen.bytes) == codec::kRequestTopic) {
-    find(seen, rule("ENV-MQTT5-1"), "a request of a client that speaks an older version of MQTT");
+    find(seen, rule("ENV-MQTT5-1"), "a request of a client that uses an older version of MQTT");
   }
 }
 
@@ -175,10 +175,10 @@ void Judge::Work::on_accepted(const Seen& seen, const wire::Packet& packet) {
     on_disconnect(seen, *last);
   } else if (!std::holds_alternative<wire::Pingreq>(packet) &&
              !std::holds_alternative<wire::Auth>(packet)) {
-    find(seen, rule("MQTT-2.1.2"), wire::with_article(wire::name(packet)) + " of a client");
+    find(seen, rule("MQTT-2.1.2"), wire::with_article(wire::name(packet)) + " from a client");
   } else if (std::holds_alternative<wire::Auth>(packet) &&
              connection.connect->properties.find(PropertyId::kAuthenticationMethod) == nullptr) {
-    find(seen, rule("MQTT-4.12.0-7"), "an AUTH, and the CONNECT had no Authentication Method");
+    find(seen, rule("MQTT-4.12.0-7"), "an AUTH, but the CONNECT had no Authentication Method");
   }
 }
 
@@ -293,7 +293,7 @@ void Judge::Work::lost(std::uint64_t number) {
   saw_all_ = false;
   issued_all_ = false;
   all_named_ = false;
-  // Whose it is, nobody may have said: then it may be anybody's.
+  // Its client may be unknown: then it may be that of any client.
   for (auto& [id, client] : clients_) {
     const bool is_it = connection.client != nullptr ? connection.client == &client
                        : connection.connect         ? connection.connect->client_id == id

@@ -5,11 +5,11 @@
 //   judge.sent(1, bytes, now);  // as they come; packets may be cut anywhere
 //   for (const clients::Finding& finding : judge.take_findings()) use(finding.because);
 //
-// It never accuses a right client: where what it sees has a right explanation, it says nothing. So
-// what is under way may be late, twice, or lost; threads may send in another order than they have
-// stamped; a packet may be sent again after a reconnect. It sees all connections to the broker from
-// the broker's start on, or says less (from_start). Pure: times are arguments, and never go back.
-// Of one thread at a time.
+// It never reports a conforming client: if there is a conforming explanation, it reports nothing.
+// So packets in transit may be late, twice, or lost; threads may send in another order than they
+// have stamped; a packet may be sent again after a reconnect. It sees all connections to the broker
+// from the broker's start on, or says less (from_start). Pure: times are arguments, and never go
+// back. For one thread at a time.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct JudgeOptions {
   std::optional<std::chrono::milliseconds> clock_offset = std::chrono::milliseconds{0};
   bool from_start =
       true;  // of the broker: all subscriptions and all versions of the store are seen
-  // Else packets are made up of messages: nobody knows which were sent before, and who subscribed.
+  // Otherwise packets are made from messages: earlier packets and subscriptions are unknown.
   bool sees_packets = true;
   std::size_t most_packet_bytes = 16U << 20U;  // connections with larger ones are judged no further
 };
@@ -58,7 +58,7 @@ class Judge {
   Judge(const Judge&) = delete;
   Judge& operator=(const Judge&) = delete;
 
-  // Each connection has a number of its own.
+  // Each connection has its own number.
   void opened(std::uint64_t connection, Time at);
   // Bytes of the client, before the broker has them.
   void sent(std::uint64_t connection, std::string_view bytes, Time at);

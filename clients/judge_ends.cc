@@ -23,7 +23,7 @@ const Rule& keep_alive_rule(const ConnectionState& connection) {
 }  // namespace
 
 void Judge::Work::check_keep_alive(const Seen& seen) {
-  // Besides the half that a broker adds to the time. (3.1.2.10)
+  // In addition to the half that a broker adds to the time. (3.1.2.10)
   constexpr Time kMargin = std::chrono::seconds(1);
   ConnectionState& connection = seen.connection;
   if (!connection.accepted || !options_.sees_packets) return;
@@ -34,7 +34,7 @@ void Judge::Work::check_keep_alive(const Seen& seen) {
   }
   connection.reported_keep_alive = true;
   find({connection, {}, seen.at}, keep_alive_rule(connection),
-       "no packet for " + seconds_text(silent) + ", and the Keep Alive is " +
+       "no packet for " + seconds_text(silent) + ", but the Keep Alive is " +
            std::to_string(connection.keep_alive_s) + " s");
 }
 
@@ -46,7 +46,7 @@ void Judge::Work::on_disconnect(const Seen& seen, const wire::Disconnect& last) 
   if (before == 0 && expiry != 0) {
     find(seen, rule("MQTT-3.14.2.2.2"),
          "a Session Expiry Interval of " + std::to_string(expiry) +
-             " s in the DISCONNECT, and none in the CONNECT");
+             " s in the DISCONNECT, but none in the CONNECT");
   }
   check_resent(seen);
   check_released(seen);
@@ -57,8 +57,8 @@ void Judge::Work::on_disconnect(const Seen& seen, const wire::Disconnect& last) 
   constexpr Time kTimeToRead = std::chrono::seconds(1);
   if (seen.at - first.at <= kTimeToRead) return;
   find(seen, rule("MQTT-4.3.2-4"),
-       "no PUBACK of the identifier " + std::to_string(first.packet_id) + " in " +
-           seconds_text(seen.at - first.at) + ", until the client disconnected");
+       "no PUBACK with the identifier " + std::to_string(first.packet_id) + " in " +
+           seconds_text(seen.at - first.at) + " before the client disconnected");
 }
 
 void Judge::Work::check_released(const Seen& end) {
@@ -68,8 +68,8 @@ void Judge::Work::check_released(const Seen& end) {
     for (const auto& [packet_id, since] : waiting) {
       if (end.at - since <= kTimeToRelease) continue;
       find({end.connection, {}, end.at}, rule(id),
-           "no " + what + " of the identifier " + std::to_string(packet_id) + " in " +
-               seconds_text(end.at - since) + ", until the client disconnected");
+           "no " + what + " with the identifier " + std::to_string(packet_id) + " in " +
+               seconds_text(end.at - since) + " before the client disconnected");
     }
   };
   check(end.connection.unreleased, "MQTT-4.3.3-4", "PUBREL");
@@ -80,7 +80,7 @@ void Judge::Work::check_released(const Seen& end) {
 void Judge::Work::on_refused(const Seen& seen, const std::string& what, std::uint8_t reason) {
   ConnectionState& connection = seen.connection;
   const std::string_view mistake = clients_mistake(reason);
-  // Mostly it is the consequence of what has been found already.
+  // Usually it is the consequence of an earlier finding.
   if (mistake.empty() || connection.broken || !options_.sees_packets) return;
   const Seen shown{connection, connection.last_packet, seen.at};
   const std::string because = "the broker has " +
@@ -91,7 +91,7 @@ void Judge::Work::on_refused(const Seen& seen, const std::string& what, std::uin
     return find({connection, {}, seen.at}, keep_alive_rule(connection),
                 because + "; the Keep Alive is " + std::to_string(connection.keep_alive_s) + " s");
   }
-  find(shown, rule("MQTT-4.13"), because + "; what the client had sent last is");
+  find(shown, rule("MQTT-4.13"), because + "; the last packet of the client is");
 }
 
 void Judge::Work::check_resent(const Seen& end) {
@@ -100,16 +100,16 @@ void Judge::Work::check_resent(const Seen& end) {
   if (connection.client == nullptr || connection.client->connection != connection.number) return;
   if (!connection.session_present || !options_.sees_packets) return;
   if (!connection.disconnected && end.at - connection.accepted_at < kTimeToResend) return;
-  connection.session_present = false;  // asked once
+  connection.session_present = false;  // checked once
   for (const auto& [packet_id, packet] : connection.client->sent) {
     if (packet.connection == connection.number || packet.acknowledged || packet.expires) continue;
     if (packet.released) continue;  // of QoS 2, its PUBREL is what comes again
-    // A client that has forgotten its session, as it was started anew, begins to count again.
+    // A client that has lost its session in a restart counts from the beginning again.
     const bool remembers = connection.last_resent != 0 || connection.least_new_id > packet_id;
     if (!remembers) continue;
     find({connection, {}, end.at}, rule("MQTT-4.4.0-1"),
          "the PUBLISH with the identifier " + std::to_string(packet_id) +
-             " has had no PUBACK, and was not sent again in the session that was resumed");
+             " has no PUBACK and was not sent again in the resumed session");
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 using wire::PropertyId;
 
-// How long a client may take to acknowledge while it goes on sending.
+// How long a client may take to acknowledge while it continues sending.
 constexpr Time kMaxSilence = std::chrono::seconds(30);
 constexpr std::size_t kMaxOwed = 100'000;
 constexpr std::size_t kMaxContents = 10'000;  // of a client
@@ -53,7 +53,7 @@ void Judge::Work::check_new_identifier(const Seen& seen, std::uint16_t packet_id
   }
   find(seen, rule("MQTT-2.2.1-3"),
        "a new packet with the identifier " + std::to_string(packet_id) +
-           ", which waits for its acknowledgement");
+           ", which still waits for its acknowledgement");
 }
 
 // Those of a connection before come again in their order. (4.6.0-1)
@@ -61,7 +61,7 @@ void Judge::Work::check_resend(const Seen& seen, const SentPacket& packet,
                                std::uint16_t packet_id) {
   if (packet.order < seen.connection.last_resent) {
     find(seen, rule("MQTT-4.6.0-1"),
-         packet_with(packet_id) + " again, behind one that it came before at first");
+         packet_with(packet_id) + " again, after a packet that was first sent after it");
   }
   seen.connection.last_resent = std::max(seen.connection.last_resent, packet.order);
 }
@@ -95,11 +95,11 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
     again = content == found->second.content;
     if (again) {
       find(seen, rule("MQTT-4.4.0-1"),
-           packet_with(publish.packet_id) + " again on the connection that had it already");
+           packet_with(publish.packet_id) + " again on the same connection");
     } else {
       find(seen, rule("MQTT-2.2.1-3"),
            "another PUBLISH with the identifier " + std::to_string(publish.packet_id) +
-               ", which waits for its PUBACK");
+               ", which still waits for its PUBACK");
     }
   } else if (content == found->second.content) {
     again = true;
@@ -111,12 +111,12 @@ bool Judge::Work::check_identifier(const Seen& seen, const wire::Publish& publis
   } else if (publish.duplicate) {
     again = true;
     find(seen, rule("MQTT-4.4.0-1"),
-         packet_with(publish.packet_id) + " again, with DUP and another content");
+         packet_with(publish.packet_id) + " again, with DUP but with other content");
   } else {
-    // A client that was started anew has forgotten it.
+    // A client that was restarted has lost it.
     find_all(seen, {{&rule("MQTT-2.2.1-3"),
                      "another PUBLISH with the identifier " + std::to_string(publish.packet_id) +
-                         ", which waits for its PUBACK since the connection before",
+                         ", which still waits for its PUBACK on the previous connection",
                      false}});
   }
   const bool waits = found != client.sent.end() && !found->second.acknowledged &&
@@ -141,7 +141,7 @@ void Judge::Work::check_limits(const Seen& seen, const wire::Publish& publish) {
       publish.qos > 0) {
     find(seen, rule("MQTT-3.3.4-7"),
          std::to_string(seen.connection.unacknowledged) +
-             " PUBLISHes wait for their acknowledgement, and the Receive Maximum is " +
+             " PUBLISHes wait for their acknowledgement, but the Receive Maximum is " +
              std::to_string(seen.connection.announced.receive_maximum));
   }
   if (publish.properties.find(PropertyId::kSubscriptionId) != nullptr) {
@@ -183,7 +183,7 @@ void Judge::Work::on_delivered(const Seen& seen, const wire::Publish& publish) {
   if (version && issued_.size() >= kMaxIssued) issued_all_ = false;
   if (version && issued_all_) issued_.insert(*version);
   const auto request = take_answered(connection, publish, seen.at);
-  // A response that comes late may find nobody.
+  // The client may no longer wait for a late response.
   constexpr Time kInTime = std::chrono::milliseconds(200);
   const bool in_time =
       request && request->client_id == connection.client->id && seen.at - request->at <= kInTime;
@@ -208,7 +208,7 @@ void Judge::Work::on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack) {
                        !sent->second.acknowledged && !sent->second.released;
     if (early) {
       find(seen, rule("MQTT-4.3.3-4"),
-           "a PUBREL of the identifier " + std::to_string(ack.packet_id) + " before its PUBREC");
+           "a PUBREL with the identifier " + std::to_string(ack.packet_id) + " before its PUBREC");
     }
     connection.unreleased.erase(ack.packet_id);
     if (sent != client.sent.end()) {
@@ -221,15 +221,15 @@ void Judge::Work::on_ack_of_qos_2(const Seen& seen, const wire::Ack& ack) {
     if (client.delivered_qos_2_ids.contains(ack.packet_id)) return;
     if (client.delivered_ids.contains(ack.packet_id)) {
       return find(seen, rule("MQTT-3.3.4-1"),
-                  wire::with_article(wire::name(ack)) + " of the identifier " +
-                      std::to_string(ack.packet_id) + ", whose PUBLISH has QoS 1");
+                  wire::with_article(wire::name(ack)) + " with the identifier " +
+                      std::to_string(ack.packet_id) + ", but its PUBLISH has QoS 1");
     }
   }
-  // Its PUBLISH may have been before anything was seen.
+  // Its PUBLISH may have been sent before the recording began.
   if (!saw_all_) return;
   find(seen, rule("MQTT-2.2.1-5"),
-       wire::with_article(wire::name(ack)) + " of the identifier " + std::to_string(ack.packet_id) +
-           ", which no PUBLISH had");
+       wire::with_article(wire::name(ack)) + " with the identifier " +
+           std::to_string(ack.packet_id) + ", but no PUBLISH has that identifier");
 }
 
 void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
@@ -243,20 +243,20 @@ void Judge::Work::on_ack_of_client(const Seen& seen, const wire::Ack& ack) {
     if (connection.client->delivered_qos_2_ids.contains(ack.packet_id) &&
         !connection.client->delivered_ids.contains(ack.packet_id)) {
       return find(seen, rule("MQTT-3.3.4-1"),
-                  "a PUBACK of the identifier " + std::to_string(ack.packet_id) +
-                      ", whose PUBLISH has QoS 2");
+                  "a PUBACK with the identifier " + std::to_string(ack.packet_id) +
+                      ", but its PUBLISH has QoS 2");
     }
     if (!connection.client->delivered_ids.contains(ack.packet_id) && owed.size() < kMaxOwed) {
       find(seen, rule("MQTT-2.2.1-5"),
-           "a PUBACK of the identifier " + std::to_string(ack.packet_id) +
-               ", which no PUBLISH to it had");
+           "a PUBACK with the identifier " + std::to_string(ack.packet_id) +
+               ", but no PUBLISH to the client has that identifier");
     }
     return;
   }
   if (found != owed.begin()) {
     find(seen, rule("MQTT-4.6.0-2"),
-         "a PUBACK of the identifier " + std::to_string(ack.packet_id) + " before that of " +
-             std::to_string(owed.front().packet_id) + ", which came first");
+         "a PUBACK with the identifier " + std::to_string(ack.packet_id) + " before that of " +
+             std::to_string(owed.front().packet_id) + ", which was delivered first");
   }
   if (found->version) connection.clock.received(*found->version, seen.at);
   owed.erase(found);
@@ -269,8 +269,9 @@ void Judge::Work::check_silence(const Seen& seen) {
   if (waits <= kMaxSilence) return;
   connection.reported_silence = true;
   find({connection, {}, seen.at}, rule("MQTT-4.3.2-4"),
-       "no PUBACK of the identifier " + std::to_string(connection.owed.front().packet_id) +
-           " for " + std::to_string(waits.count() / 1'000'000) + " s, while it went on sending");
+       "no PUBACK with the identifier " + std::to_string(connection.owed.front().packet_id) +
+           " for " + std::to_string(waits.count() / 1'000'000) +
+           " s, while the client kept sending");
 }
 
 }  // namespace fencepost::clients

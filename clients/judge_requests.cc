@@ -84,7 +84,7 @@ std::optional<std::string> Judge::Work::topic_of(const Seen& seen, const wire::P
     const bool was_one = connection.client->old_aliases.contains(number);
     find(seen, rule(was_one ? "MQTT-3.3.2-7" : "MQTT-3.3.2.3.4"),
          "the Topic Alias " + std::to_string(number) + " has no topic on this connection" +
-             (was_one ? ", as it had on one before" : ""));
+             (was_one ? ", only on an earlier one" : ""));
   }
   return std::nullopt;
 }
@@ -93,7 +93,7 @@ void Judge::Work::on_publish(const Seen& seen, const wire::Publish& publish) {
   const bool again = check_identifier(seen, publish);
   check_limits(seen, publish);
   const auto topic = topic_of(seen, publish);
-  // No sentence of the documents keeps clients from the topics at which the store tells of changes.
+  // No sentence of the documents forbids clients the notification topics of the store.
   if (topic == codec::kRequestTopic) {
     on_request(seen, publish, again);
   } else if (topic) {
@@ -131,14 +131,14 @@ void Judge::Work::check_correlation(const Seen& seen, const wire::Publish& publi
   const auto [first, last] = requests_.equal_range(*key);
   for (auto each = first; each != last; ++each) {
     const Request& other = each->second;
-    // A request may be tried again, with a new stamp: the same response will do.
+    // A request may be sent again with a new stamp: the same response will do.
     const bool is_other = other.connection == request.connection && other.free_at > seen.at &&
                           other.content != request.content;
     if (!is_other) continue;
     find(seen, rule("ENV-CORRELATION-3"),
          "the " + std::string(verb_text(request)) + " has the Correlation Data \"" +
              escape(publish.properties.find(PropertyId::kCorrelationData)->text, 60) + "\" of a " +
-             std::string(verb_text(other)) + " whose response has not been sent yet");
+             std::string(verb_text(other)) + " that is still in flight");
     break;
   }
   request.free_at = seen.at + kMaxWait;
@@ -157,7 +157,7 @@ bool Judge::Work::anybody_subscribed(const ConnectionState& connection,
                                      std::string_view topic) const {
   if (any_covers(connection.asked_for, topic)) return true;
   if (any_covers(connection.client->subscribed, topic)) return true;
-  // Another client may be there to take the responses.
+  // Another client may receive the responses.
   return std::any_of(clients_.begin(), clients_.end(), [topic](const auto& each) {
     return any_covers(each.second.subscribed, topic);
   });
@@ -172,7 +172,7 @@ void Judge::Work::check_subscriptions(const Seen& seen, const wire::Publish& pub
   }
   if (saw_all_ && !anybody_subscribed(connection, topic)) {
     find(seen, rule("MQTT-4.10"),
-         "nobody has subscribed to the Response Topic \"" + escape(topic, 200) + '"');
+         "no client has subscribed to the Response Topic \"" + escape(topic, 200) + '"');
   }
   if (request.verb == codec::Verb::kKeynotify) on_keynotify(seen, publish);
 }
@@ -188,12 +188,12 @@ void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
   connection.renewed.erase(key);
   if (command->stop) {
     const bool needed = client.observed.erase(key) > 0 && !connection.registered.contains(key);
-    // Who stops it now has taken it for registered until now.
-    // At once, it may be for the sake of order.
+    // A client that stops it now took it for registered until now.
+    // Immediately after the reconnect it may only clean up.
     if (needed && saw_all_ && connection.answered > 0) {
       find(seen, rule("LIFE-RECONNECT-1"),
            "a STOP of \"" + escape(key, 200) +
-               "\", and no KEYNOTIFY of it since the client has connected again");
+               "\", but no KEYNOTIFY of it since the client reconnected");
     }
     connection.registered.erase(key);
     return;
@@ -207,15 +207,15 @@ void Judge::Work::on_keynotify(const Seen& seen, const wire::Publish& publish) {
   }
 }
 
-// Who subscribes to the topic of one key needs that key. It may have had no time to say so.
+// A client that subscribes to the topic of one key needs that key. It needs time for KEYNOTIFY.
 void Judge::Work::check_renewed(const Seen& end) {
   constexpr Time kTimeToRenew = std::chrono::seconds(5);
   for (const auto& [key, at] : end.connection.renewed) {
     if (end.connection.last_request - at < kTimeToRenew) continue;
     find(end, rule("LIFE-RECONNECT-1"),
-         "no KEYNOTIFY of \"" + escape(key, 200) +
-             "\", whose notification topic it subscribed to again after a reconnect, in " +
-             std::to_string((end.at - at).count() / 1'000'000) + " s");
+         "no KEYNOTIFY of \"" + escape(key, 200) + "\" in " +
+             std::to_string((end.at - at).count() / 1'000'000) +
+             " s after the client subscribed to its notification topic again");
   }
   end.connection.renewed.clear();
 }
@@ -288,10 +288,10 @@ void Judge::Work::on_response(const Seen& seen, const Request& request,
       if (request.odd) {
         diagnostics.push_back(*request.odd);
         diagnostics.back().because +=
-            ", and the store answers: " + escape(reply->value, kShownAnswer);
+            ", and the store answers " + escape(reply->value, kShownAnswer);
       }
       break;
-    // Rights, quota and races are no mistake; clocks are judged by the stamps themselves.
+    // Rights, quota and races are not mistakes; clocks are judged by the stamps themselves.
     case codec::ErrorCode::kTimestampTooFarAhead:
     case codec::ErrorCode::kTokenTooFarAhead:
     case codec::ErrorCode::kTokenLower:
@@ -307,13 +307,13 @@ void Judge::Work::check_token(const Seen& seen, const hlc::Timestamp& token,
   if (!issued_all_ || issued_.contains(token)) return;
   const auto like = issued_like(token, seen.at);
   if (!like) return;
-  find(seen, rule("LOCK-TOKEN-2"),
-       "__ft is " + escape(text, 200) + ", and the version that the store has told is " +
-           hlc::format(*like));
+  find(
+      seen, rule("LOCK-TOKEN-2"),
+      "__ft is " + escape(text, 200) + ", but the version from the store is " + hlc::format(*like));
 }
 
-// A token may come from anywhere (FT-ORIGIN-1), but nobody else makes what looks like the store's
-// own version, of since this began.
+// A token may come from anywhere (FT-ORIGIN-1), but only the store makes what looks like its
+// versions since the recording began.
 std::optional<hlc::Timestamp> Judge::Work::issued_like(const hlc::Timestamp& token, Time at) const {
   if (issued_.empty() || !first_at_) return std::nullopt;
   // The one before, or the first behind it.

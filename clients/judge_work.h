@@ -77,7 +77,7 @@ class Judge::Work {
 
   // judge_requests.cc: what a request is, and what answers it.
   void on_publish(const Seen& seen, const wire::Publish& publish);
-  // Of a topic, or of an alias for one; nothing when the alias is none.
+  // Of a topic, or of an alias for one; nothing when the alias is unknown.
   std::optional<std::string> topic_of(const Seen& seen, const wire::Publish& publish);
   void on_request(const Seen& seen, const wire::Publish& publish, bool again);
   void check_correlation(const Seen& seen, const wire::Publish& publish, Request& request);
@@ -94,22 +94,22 @@ class Judge::Work {
                    const std::optional<hlc::Timestamp>& version);
   [[nodiscard]] bool anybody_subscribed(const ConnectionState& connection,
                                         std::string_view topic) const;
-  // The request that it answers, which is under way no longer.
+  // The request that it answers, which is no longer in flight.
   std::optional<Request> take_answered(const ConnectionState& connection,
                                        const wire::Publish& publish, Time at);
   void end_requests_of(std::uint64_t connection);
-  // How long nothing had been under way before the request that is being looked at.
+  // How long nothing had been in flight before the current request.
   [[nodiscard]] static std::optional<Time> idle_for(ConnectionState& connection, Time at);
 
   JudgeOptions options_;
   Tally tally_{};
   std::vector<Finding> findings_{};
-  ClientState unknown_{};  // whoever has not been accepted
+  ClientState unknown_{};  // clients that have not been accepted
   std::map<std::uint64_t, ConnectionState> connections_{};
   std::map<std::string, ClientState, std::less<>> clients_{};
   // Response topic, a NUL, correlation data -> who waits for that.
   std::multimap<std::string, Request, std::less<>> requests_{};
-  std::set<hlc::Timestamp> issued_{};  // versions that the store has told anybody
+  std::set<hlc::Timestamp> issued_{};  // versions that the store has sent
   TokenWatch tokens_{};
   std::set<hlc::Timestamp> stamps_{};  // of clients
   std::uint64_t sent_packets_ = 0;     // SentPacket::order

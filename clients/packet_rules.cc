@@ -32,7 +32,7 @@ void check_format(const wire::Properties& properties, std::string_view payload,
                   std::vector<Diagnostic>& out) {
   if (properties.number(PropertyId::kPayloadFormat) != 1U || is_utf8(payload)) return;
   out.push_back(
-      {&rule("MQTT-3.3.2.3.2"), "the Payload Format Indicator is 1, and the payload is not UTF-8"});
+      {&rule("MQTT-3.3.2.3.2"), "the Payload Format Indicator is 1, but the payload is not UTF-8"});
 }
 
 void check_filter(std::string_view filter, std::vector<Diagnostic>& out) {
@@ -110,7 +110,8 @@ void check_connect(const wire::Connect& connect, std::vector<Diagnostic>& out) {
   const auto& properties = connect.properties;
   if (properties.find(PropertyId::kAuthenticationData) != nullptr &&
       properties.find(PropertyId::kAuthenticationMethod) == nullptr) {
-    out.push_back({&rule("MQTT-3.1.2.11.10"), "a CONNECT with Authentication Data and no method"});
+    out.push_back({&rule("MQTT-3.1.2.11.10"),
+                   "a CONNECT with Authentication Data but no Authentication Method"});
   }
 }
 
@@ -152,25 +153,27 @@ void check_packet(const wire::Packet& packet, std::vector<Diagnostic>& out) {
 void check_announced(const wire::Packet& packet, std::size_t bytes, const Announced& announced,
                      std::vector<Diagnostic>& out) {
   if (announced.largest_packet != 0 && bytes > announced.largest_packet) {
-    out.push_back({&rule("MQTT-3.2.2-15"),
-                   wire::with_article(wire::name(packet)) + " of " + std::to_string(bytes) +
-                       " bytes, and the broker takes " + std::to_string(announced.largest_packet)});
+    out.push_back({&rule("MQTT-3.2.2-15"), wire::with_article(wire::name(packet)) + " of " +
+                                               std::to_string(bytes) +
+                                               " bytes, but the broker accepts at most " +
+                                               std::to_string(announced.largest_packet)});
   }
   const auto* publish = std::get_if<wire::Publish>(&packet);
   if (publish == nullptr) return;
   if (publish->qos > announced.maximum_qos) {
     out.push_back({&rule("MQTT-3.2.2-11"), "a PUBLISH of QoS " + std::to_string(publish->qos) +
-                                               ", and the broker's Maximum QoS is " +
+                                               ", but the broker's Maximum QoS is " +
                                                std::to_string(announced.maximum_qos)});
   }
   if (publish->retain && !announced.retain) {
-    out.push_back({&rule("MQTT-3.2.2-14"), "RETAIN, and the broker has no retained messages"});
+    out.push_back(
+        {&rule("MQTT-3.2.2-14"), "RETAIN, but the broker does not support retained messages"});
   }
   const auto alias = publish->properties.number(PropertyId::kTopicAlias);
   if (alias && *alias > announced.largest_alias) {
     out.push_back({&rule(announced.largest_alias == 0 ? "MQTT-3.2.2-18" : "MQTT-3.2.2-17"),
                    "the Topic Alias " + std::to_string(*alias) +
-                       ", and the broker's Topic Alias Maximum is " +
+                       ", but the broker's Topic Alias Maximum is " +
                        std::to_string(announced.largest_alias)});
   }
 }

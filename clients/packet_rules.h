@@ -23,13 +23,13 @@ struct Announced {
 // Of each packet, the CONNECT too: its texts, topics and reason codes.
 void check_packet(const wire::Packet& packet, std::vector<Diagnostic>& out);
 
-// Of a packet behind the CONNACK, of so many bytes.
+// For a packet after the CONNACK, with its number of bytes.
 void check_announced(const wire::Packet& packet, std::size_t bytes, const Announced& announced,
                      std::vector<Diagnostic>& out);
 
 // Why a broker refuses a packet, or ends the connection, where only what the client has sent can be
-// the reason: "topic alias invalid". Empty for reasons that a right client meets, too: rights,
-// quota, a busy broker, a session that another connection takes over. (2.4)
+// the reason: "topic alias invalid". Empty for reasons that a conforming client may get, too:
+// rights, quota, a busy broker, a session that another connection takes over. (2.4)
 [[nodiscard]] std::string_view clients_mistake(std::uint8_t reason);
 
 }  // namespace fencepost::clients

@@ -36,9 +36,9 @@ void check_frame(const codec::DecodeError& error, std::string_view payload,
   // Other forms of RESP3 are open: RESP-TYPE-OPEN-1, RESP-NUMBER-OPEN-1, RESP-TRAILING-OPEN-1, ...
   if (payload.empty()) return out.push_back({&rule("RESP-ARRAY-1"), "the payload is empty"});
   if (payload[0] != '*') {
-    return out.push_back(
-        {&rule("RESP-ARRAY-1"),
-         "the payload begins with " + shown(payload.substr(0, 1)) + ", and an array with *"});
+    return out.push_back({&rule("RESP-ARRAY-1"), "the payload begins with " +
+                                                     shown(payload.substr(0, 1)) +
+                                                     ", but an array begins with *"});
   }
   if (error.code == kTruncated || error.code == kMissingTerminator) {
     out.push_back({&rule("RESP-INVALID-4"), codec::describe(error)});
@@ -81,7 +81,7 @@ void check_options(Verb verb, const codec::CommandFrame& frame, std::vector<Diag
   if (verb == Verb::kSet) check_set_options(frame, out);
   if (verb != Verb::kKeynotify || frame.count < 3) return;
   const std::string_view option = frame.arguments[2];
-  if (option == "STOP" || option == "GET") return;  // GET: of an older wording
+  if (option == "STOP" || option == "GET") return;  // GET: of an older edition
   if (upper(option) == "STOP") {
     out.push_back({&rule("CASE-OPTION-1"), "the option is " + shown(option)});
   } else {
@@ -89,18 +89,19 @@ void check_options(Verb verb, const codec::CommandFrame& frame, std::vector<Diag
   }
 }
 
-// What nobody can take for a number, in whatever way it is written.
+// It cannot be read as a number in any notation.
 bool is_no_number(std::string_view text) {
   return text.empty() || text.find_first_not_of("0123456789+-., eE_xX") != std::string_view::npos;
 }
 
-// Why no store and no client can read it; empty: some can.
+// Why no store and no client can read it; empty when some can.
 std::string error_of_stamp(std::string_view text) {
   const std::size_t first = text.find(':');
   const std::size_t second = first == std::string_view::npos ? first : text.find(':', first + 1);
   if (second == std::string_view::npos) return "it has fewer than two colons";
-  if (is_no_number(text.substr(0, first))) return "its wall clock is no number";
-  if (is_no_number(text.substr(first + 1, second - first - 1))) return "its counter is no number";
+  if (is_no_number(text.substr(0, first))) return "its wall clock is not a number";
+  if (is_no_number(text.substr(first + 1, second - first - 1)))
+    return "its counter is not a number";
   return {};
 }
 
@@ -138,7 +139,7 @@ bool check_envelope(const wire::Publish& publish, std::vector<Diagnostic>& out) 
              topic->text == codec::kStorePrefix) {
     out.push_back({&rule("ENV-RESPONSE-TOPIC-3"), because});
   }
-  // What is no topic at all, a rule of MQTT says.
+  // A rule of MQTT covers what is not a topic at all.
   constexpr std::string_view kNever("+#\0", 3);
   const bool is_topic =
       !topic->text.empty() && topic->text.find_first_of(kNever) == std::string::npos;
@@ -161,7 +162,7 @@ std::vector<std::string> levels_of(std::string_view topic) {
   return out;
 }
 
-// All levels but for one, which is missing or stands there besides.
+// All levels except one, which is missing or extra.
 bool all_but_one(const std::vector<std::string>& longer, const std::vector<std::string>& shorter) {
   if (longer.size() != shorter.size() + 1) return false;
   const auto [first, second] =
@@ -200,9 +201,10 @@ void check_payload(std::string_view payload, std::vector<Diagnostic>& out) {
     return;
   }
   if (frame->count < codec::facts_of(*verb).least || frame->count > most_arguments(*verb)) {
-    return out.push_back({&rule("ERR-ARITY-1"), std::string(codec::name(*verb)) + " has " +
-                                                    std::to_string(frame->count - 1) +
-                                                    " arguments"});
+    return out.push_back(
+        {&rule("ERR-ARITY-1"), std::string(codec::name(*verb)) + " has " +
+                                   std::to_string(frame->count - 1) +
+                                   (frame->count == 2 ? " argument" : " arguments")});
   }
   check_options(*verb, *frame, out);
   if (frame->arguments[1].empty()) {
@@ -235,7 +237,8 @@ std::optional<Diagnostic> odd_options(const codec::CommandFrame& frame) {
     // The article prints NEX with a value in its table, and without one in its example.
     if (!is_px && option != "NX" && option != "NEX" && frame.arguments.at(i - 1) == "NEX") continue;
     if (is_px ? expiry : condition) {
-      return Diagnostic{&rule("ERR-SYNTAX-1"), "SET with " + shown(option) + " besides others"};
+      return Diagnostic{&rule("ERR-SYNTAX-1"),
+                        "SET with " + shown(option) + " in addition to another such option"};
     }
     (is_px ? expiry : condition) = true;
     if (!is_px) continue;

@@ -1,4 +1,4 @@
-// What one request shows by itself, whatever came before it: topics, properties, payload. Pure.
+// What one request shows, whatever came before it: topics, properties, payload. Pure.
 #pragma once
 
 #include <optional>
@@ -27,11 +27,11 @@ struct Diagnostic {
 // Response topic, correlation data and QoS. Returns whether the store can answer it.
 bool check_envelope(const wire::Publish& publish, std::vector<Diagnostic>& out);
 
-// A request that was sent to nearly the request topic: nobody answers it there.
+// A request that was sent to nearly the request topic, where no store answers it.
 void check_topic(std::string_view topic, const wire::Publish& publish,
                  std::vector<Diagnostic>& out);
 
-// The bytes of the request. What the article leaves open is nobody's mistake.
+// The bytes of the request. What the article leaves unspecified is not a mistake.
 void check_payload(std::string_view payload, std::vector<Diagnostic>& out);
 
 // What is unusual about a request that breaks no rule for certain: the documents leave open whether

@@ -53,7 +53,7 @@ struct Request {
   bool has_token = false;
   // What is unusual about it: where the store refuses it, that is the client's mistake.
   std::optional<Diagnostic> odd{};
-  std::string bytes{};  // of the packet; of an odd one, or a change without a token
+  std::string bytes{};  // of the packet; of an unusual one, or a change without a token
 };
 
 // By its client id, over all its connections.
@@ -101,15 +101,15 @@ struct ConnectionState {
   std::map<std::uint16_t, Time> unreleased{};
   std::map<std::uint16_t, Time> unreceived{};
   std::map<std::uint16_t, Time> uncompleted{};
-  // Requests without a response: key of Work::requests_ -> until when it may be under way.
+  // Requests without a response: key of Work::requests_ -> until when it may be in flight.
   std::multimap<std::string, Time> unanswered{};
-  Time busy_until{};                   // when something was under way last
+  Time busy_until{};                   // when something was in flight last
   std::deque<DeliveredPacket> owed{};  // PUBACKs
   bool reported_silence = false;
   std::map<std::uint16_t, std::vector<wire::Subscription>> subscribing{};
   std::map<std::uint16_t, std::vector<std::string>> unsubscribing{};
   std::set<std::string> asked_for{};  // filters of SUBSCRIBEs, acknowledged or not
-  // Keys whose own notification topic it has subscribed to, though not yet asked for again.
+  // Keys whose own notification topic it has subscribed to, though not yet registered for again.
   std::map<std::string, Time> renewed{};
   std::set<std::string> registered{};  // keys of its KEYNOTIFYs
   std::size_t answered = 0;            // requests

@@ -67,21 +67,21 @@ void TokenWatch::sent(std::string_view client, const hlc::Timestamp& token, Time
   const Version& version = versions.at(token);
   const auto diagnose = [&](std::string_view why) {
     out.push_back({&rule("FT-CLIENT-1"), "the token " + hlc::format(token, hlc::Padding::kNone) +
-                                             " is of the lock " + shown(key->second) + ", which " +
-                                             std::string(why)});
+                                             " belongs to the lock " + shown(key->second) +
+                                             ", which " + std::string(why)});
   };
-  if (version.given_back.contains(client)) return diagnose("the client has deleted since");
+  if (version.given_back.contains(client)) return diagnose("the client has since deleted");
   if (version.lost.contains(client)) {
-    return diagnose("another client has now, as the client was told");
+    return diagnose("another client now holds, as the client was notified");
   }
-  // A renewal goes on with the token of before.
+  // A renewal keeps using the previous token.
   constexpr Time kMargin = std::chrono::milliseconds(200);
   const bool over = std::all_of(versions.begin(), versions.end(), [&](const auto& each) {
     return each.second.owner != client || (each.second.ends && *each.second.ends + kMargin < at);
   });
   if (version.owner == client && over) return diagnose("has expired, as the client knows");
   if (version.owner != client && version.refused.contains(client)) {
-    diagnose("the store has refused to the client, as it is another client's");
+    diagnose("the store has refused to the client because another client holds it");
   }
 }
 
@@ -89,10 +89,10 @@ void TokenWatch::refused(const Request& request, std::vector<Diagnostic>& out) c
   const auto key = keys_.find(request.key);
   if (key == keys_.end()) return;
   const auto since = key->second.protected_by.find(request.client_id);
-  // What was sent before the answer came is of a client that did not know.
+  // Before the response arrived, the client could not know.
   if (since == key->second.protected_by.end() || request.at <= since->second) return;
   out.push_back({&rule("FT-REQUIRED-1"),
-                 "no __ft, and the client itself has put a token on " + shown(request.key)});
+                 "no __ft, but the client itself has set a token on " + shown(request.key)});
 }
 
 }  // namespace fencepost::clients

@@ -1,5 +1,5 @@
-// What clients must know of locks and tokens, by what the store has answered to them: whose version
-// a token is, and who has given its lock back or was told that it is another's.
+// What clients must know about locks and tokens from the responses of the store: whose version
+// a token is, and who has released its lock or was notified that another client holds it.
 //
 // Pure; of one thread at a time.
 #pragma once
@@ -23,13 +23,13 @@ class TokenWatch {
   void answered(const Request& request, const codec::DecodedReply& reply,
                 const std::optional<hlc::Timestamp>& version, Time at);
 
-  // A request with a token, of a client that had nothing under way: it knows what it was answered.
-  // Charges FT-CLIENT-1.
+  // A request with a token, of a client that had nothing in flight: it knows all its responses.
+  // Reports FT-CLIENT-1.
   void sent(std::string_view client, const hlc::Timestamp& token, Time at,
             std::vector<Diagnostic>& out) const;
 
-  // The store asks this request for a token. Charges FT-REQUIRED-1 where its own client has put one
-  // on the key, and has not deleted it since.
+  // The store requires a token for this request. Reports FT-REQUIRED-1 where its own client has set
+  // one on the key, and has not deleted it since.
   void refused(const Request& request, std::vector<Diagnostic>& out) const;
 
  private:
@@ -39,8 +39,8 @@ class TokenWatch {
     std::string value{};
     std::optional<Time> ends{};                       // its expiry, at the latest
     std::set<std::string, std::less<>> given_back{};  // by clients that deleted the key afterwards
-    std::set<std::string, std::less<>> lost{};        // to clients that were told of a later value
-    std::set<std::string, std::less<>> refused{};     // to clients that asked for another value
+    std::set<std::string, std::less<>> lost{};     // to clients that were notified of a later value
+    std::set<std::string, std::less<>> refused{};  // to clients that requested another value
   };
   struct Key {
     std::map<hlc::Timestamp, Version> versions{};             // the latest ones

@@ -35,10 +35,10 @@ constexpr history::CheckLimits kStressLimits{.search = {.steps = 200'000}, .sett
 // Keys and bytes that the workload of everything takes.
 constexpr std::size_t kKeysOfEverything = 5'000;
 constexpr std::uint32_t kBytesOfEverything = 8'192;
-// Whether the endpoint is still there is asked for so long.
+// How long the check takes whether the endpoint is still there.
 constexpr std::chrono::seconds kPatience{5};
 
-// One key does where many, or large values, have no room.
+// One key is enough where many keys, or large values, have no room.
 const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
   const bool few_keys =
       offered.quota && !offered.has_isolated_broker && *offered.quota < kKeysOfEverything;
@@ -46,12 +46,12 @@ const stress::Mix& workload_for(const endpoint::Capabilities& offered) {
   return *stress::find_mix(few_keys || small ? "hot-key" : "everything");
 }
 
-// A message that takes long comes late: what a store may be late by on this path.
+// How late a store may seem because of the network.
 milliseconds path_allowance(const StressPhase& phase) {
   return 4 * std::chrono::ceil<milliseconds>(phase.round_trip_p99);
 }
 
-// The command that does the same, with what was in force, whoever said so.
+// The command that repeats the run, with the settings in force, wherever they came from.
 std::string command_of(const StressPhase& phase, const stress::Mix& mix, bool simulated) {
   std::string out = phase.command;
   const run::RunSettings& settings = phase.suite.settings;
@@ -94,12 +94,12 @@ run::StressFinding finding_of(const history::KeyVerdict& key) {
   return out;
 }
 
-// Adds to why nothing is known.
+// Adds a reason why the result is undecided.
 void doubt(run::StressResult& result, const std::string& why) {
   result.undecided += (result.undecided.empty() ? "" : "; ") + why;
 }
 
-// What both kinds of runs have come to.
+// The result of both kinds of runs.
 void take(const histories::StressRun& run, run::StressResult& out) {
   out.simulated = run.simulated;
   out.duration =
@@ -114,12 +114,12 @@ void take(const histories::StressRun& run, run::StressResult& out) {
   for (const stress::DeliveryFinding& each : run.deliveries) violations.push_back(verdict_of(each));
   out.findings = findings_of(violations);
   if (const std::string doubts = describe(run.doubts); !doubts.empty()) {
-    out.undecided = "requests " + doubts;
+    out.undecided = doubts;
   }
   if (!run.lost.empty()) out.error = "all connections ended: " + run.lost;
 }
 
-// Null: nobody keeps the history.
+// Null when the history is not kept.
 std::unique_ptr<stress::HistoryWriter> writer_for(const StressPhase& phase,
                                                   const history::Bounds& bounds) {
   if (!phase.keep) return nullptr;
@@ -179,7 +179,7 @@ Result<milliseconds, std::string> stress_duration(const std::string& option, boo
   if (option == "short") return kShortStress;
   const auto time = scenario::parse_duration(option);
   if (time && *time > kNone) return *time;
-  return fail("--stress " + option + " must be none, short or a duration such as 10s");
+  return fail("--stress " + option + ": expected none, short or a duration such as 10s");
 }
 
 stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& workload) {
@@ -214,7 +214,7 @@ decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis bas
     if (const auto wrong = judge::check_envelope(exchange, basis, answered)) {
       return stress::ReplyProblem{wrong->requirement, wrong->because};
     }
-    // Of a key that was written or read a version is due. Req: VER-SET-1, VER-GET-1
+    // A response to a SET or to a GET that found the key has a version. Req: VER-SET-1, VER-GET-1
     const bool owed =
         (exchange.verb == codec::Verb::kSet && answered.reply.kind == codec::ReplyKind::kOk) ||
         answered.reply.kind == codec::ReplyKind::kValue;
@@ -227,7 +227,7 @@ decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis bas
   };
 }
 
-// A run that goes on finds the same again and again.
+// A run that continues finds the same violation again and again: one for each rule is enough.
 std::vector<run::StressFinding> findings_of(const std::vector<history::KeyVerdict>& violations) {
   std::vector<run::StressFinding> out;
   std::set<std::string> seen;
@@ -288,14 +288,14 @@ run::StressResult judged_again(const histories::CheckedHistory& checked, run::St
                         [&](const run::StressFinding& each) { return is_in(found_then, each); });
   for (const run::StressFinding& each : found_then) {
     if (!is_in(out.findings, each)) {
-      doubt(out, fmt::format("the run has found {}: {}; its history does not show that",
+      doubt(out, fmt::format("the run reported {}: {}; its history does not show that",
                              each.requirement, each.text));
     }
   }
   // Nor does it show whether a reply was owed. Simulated clients lose messages on purpose.
   // Req: ENV-RESPONSE-1
   if (!out.simulated && found_then.empty() && checked.without_reply > 0) {
-    doubt(out, fmt::format("{} without a reply: its history does not show whether one was owed",
+    doubt(out, fmt::format("{} without a response; the history does not show whether one was due",
                            text::counted(checked.without_reply, "request")));
   }
   return out;
@@ -317,7 +317,7 @@ void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalog
     found.fails = owed && !rule->open && binds(*rule, result.basis);
     if (found.fails && known.contains(found.requirement)) {
       found.fails = false;
-      found.text += " (a warning: the baseline knows failures by this rule)";
+      found.text += " (a warning: the baseline lists failures of this rule)";
     }
   }
 }
@@ -333,7 +333,7 @@ std::string end_stress_phase(endpoint::Endpoint& endpoint, bool interrupted,
   if (there) return {};
   result.endpoint_lost = true;
   result.lost_message = there.error().text;
-  return "the endpoint was lost when clients asked at once: " + result.lost_message;
+  return "the endpoint was lost during the concurrent checks: " + result.lost_message;
 }
 
 }  // namespace fencepost::concurrency

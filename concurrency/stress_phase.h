@@ -1,4 +1,4 @@
-// The stress phase of a certification: when the cases are through, many clients send requests
+// The stress phase of a certification: when the cases have finished, many clients send requests
 // concurrently for a short time, and their history is checked for linearizability. `fencepost
 // stress` is the same by itself, with all that it takes to look for the cause.
 //
@@ -30,9 +30,9 @@
 
 namespace fencepost::concurrency {
 
-// How long the phase takes; zero: there is none, as in all shards but the first. `option` is that
-// of --stress; where it is empty, a run of all built-in cases has a short phase. The error says
-// what the option may be. Pure.
+// How long the phase takes; zero: there is none, as in all shards except the first. `option` is
+// that of --stress; where it is empty, a run of all built-in cases has a short phase. The error
+// says what the option may be. Pure.
 [[nodiscard]] Result<std::chrono::milliseconds, std::string> stress_duration(
     const std::string& option, bool all_cases, std::size_t shard);
 
@@ -44,11 +44,11 @@ struct StressPhase {
   std::chrono::milliseconds duration{2'000};
   std::set<std::string, std::less<>> waived{};  // rules that do not bind the store
   bool stop_at_violation = true;                // else what comes after the first is found, too
-  // Gets each line of the history, docs/HISTORY.md, from one thread at a time; empty: nobody does.
+  // Gets each line of the history, docs/HISTORY.md, from one thread at a time; may be empty.
   std::function<void(const std::string& line)> keep{};
 };
 
-// Runs the phase against `endpoint`; a store that is a function call away is made anew, and run in
+// Runs the phase against `endpoint`; a store in process is created again, and run in
 // simulated time. Never fails: StressResult::trouble says why the phase did not begin, or ended
 // early; what was answered until then is judged. The keys are deleted as far as the connections
 // last. `stop` may be set by any thread and ends the phase.
@@ -83,7 +83,7 @@ void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalog
                                              run::StressResult then);
 
 // Notes in `result`, which has the phase, that the run was interrupted, or that the endpoint was
-// lost: it is asked, where the phase ended early. Returns why the run stopped; empty when it did
+// lost: it checks, where the phase ended early. Returns why the run stopped; empty when it did
 // not.
 [[nodiscard]] std::string end_stress_phase(endpoint::Endpoint& endpoint, bool interrupted,
                                            run::SuiteResult& result);

@@ -44,7 +44,7 @@ TEST(StressDuration, IsZeroInAllShardsButTheFirst) {
 TEST(StressDuration, RefusesWhatIsNoDuration) {
   for (const std::string option : {"0s", "soon", "-1s", "10", "Short"}) {
     EXPECT_EQ(stress_duration(option, true, 1).error(),
-              "--stress " + option + " must be none, short or a duration such as 10s");
+              "--stress " + option + ": expected none, short or a duration such as 10s");
   }
 }
 
@@ -90,7 +90,7 @@ TEST(FindingsOf, ShowsTheOperationsInTheOrderOfTheirCalls) {
   EXPECT_EQ(found.operations[1].client, 3U);
   EXPECT_EQ(found.operations[1].called, 2'000us);
   EXPECT_FALSE(found.operations[1].returned);
-  EXPECT_THAT(found.operations[1].reply, HasSubstr("no reply"));
+  EXPECT_THAT(found.operations[1].reply, HasSubstr("no response"));
   EXPECT_EQ(found.operations[2].client, 1U);
   EXPECT_EQ(found.operations[2].returned, 7'000us);
 }
@@ -128,7 +128,7 @@ std::vector<std::string> failing(const std::vector<std::string>& rules, bool str
   std::vector<std::string> out;
   for (const run::StressFinding& found : stress.findings) {
     if (found.fails) out.push_back(found.requirement);
-    const bool excused = found.text.find("the baseline knows failures") != std::string::npos;
+    const bool excused = found.text.find("the baseline lists failures") != std::string::npos;
     EXPECT_FALSE(found.fails && excused);
     EXPECT_TRUE(result.summary.expected_failures > 0 || found.text.empty());
   }
@@ -152,7 +152,7 @@ TEST(MarkFailures, WarnsWhereTheBaselineKnowsFailures) {
   run::StressResult stress{.findings = {{.requirement = "R-MUST-1", .text = "wrong"},
                                         {.requirement = "R-MAY-1", .text = "wrong"}}};
   mark_failures(stress, test::catalogue(), false, result);
-  EXPECT_EQ(stress.findings[0].text, "wrong (a warning: the baseline knows failures by this rule)");
+  EXPECT_EQ(stress.findings[0].text, "wrong (a warning: the baseline lists failures of this rule)");
   EXPECT_EQ(stress.findings[1].text, "wrong");
   // What breaks another rule is news.
   result.cases[0].failure.requirement = "R-OTHER-1";
@@ -161,7 +161,7 @@ TEST(MarkFailures, WarnsWhereTheBaselineKnowsFailures) {
   EXPECT_TRUE(stress.findings[0].fails);
 }
 
-// --- replies, whatever was asked at the same time ----------------------------------------------
+// --- replies, whatever was sent at the same time -----------------------------------------------
 
 TEST(ReplyCheck, FindsWhatNoOrderOfRequestsExplains) {
   const auto check = [](std::string_view payload, codec::Message reply, judge::OracleBasis basis) {
@@ -390,14 +390,14 @@ TEST(JudgedAgain, IsUndecidedWhereTheHistoryDoesNotShowWhatTheRunFound) {
   const run::StressResult then{.findings = {{.requirement = "R-3", .text = "no reply"}}};
   const auto now = judged_again(history_with({violation_of("R-1")}), then);
   EXPECT_THAT(rules_of(now), ElementsAre("R-1"));
-  EXPECT_EQ(now.undecided, "the run has found R-3: no reply; its history does not show that");
+  EXPECT_EQ(now.undecided, "the run reported R-3: no reply; its history does not show that");
 }
 
 TEST(JudgedAgain, DoesNotKnowWhetherAReplyWasOwed) {
   histories::CheckedHistory checked = history_with({});
   checked.without_reply = 1;
   EXPECT_EQ(judged_again(checked, {}).undecided,
-            "1 request without a reply: its history does not show whether one was owed");
+            "1 request without a response; the history does not show whether one was due");
   // Messages are lost on purpose there.
   EXPECT_EQ(judged_again(checked, {.simulated = true}).undecided, "");
   EXPECT_EQ(judged_again(checked, {.simulated = true}).replies, 9U);
@@ -416,7 +416,7 @@ TEST(EndStressPhase, SaysThatTheRunWasInterrupted) {
 
 TEST(EndStressPhase, SaysThatTheEndpointWasLost) {
   const Ended out = ended({.requests = 1, .error = "x"}, false, false);
-  EXPECT_EQ(out.reason, "the endpoint was lost when clients asked at once: gone");
+  EXPECT_EQ(out.reason, "the endpoint was lost during the concurrent checks: gone");
   EXPECT_TRUE(out.result.endpoint_lost);
   EXPECT_EQ(out.result.lost_message, "gone");
 }

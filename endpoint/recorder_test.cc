@@ -171,7 +171,7 @@ TEST_F(RecorderTest, SaysWhyTheDiskTakesNoMoreAndLeavesWhatFitted) {
     ASSERT_FALSE(wrong);
     EXPECT_EQ(wrong.error(), "cannot write " + path_ + ": File too large");
     EXPECT_FALSE((*recorder)->is_whole());
-    EXPECT_THAT(records("is not whole"), SizeIs(1));
+    EXPECT_THAT(records("is incomplete"), SizeIs(1));
   }
   // There is room again: the rest of the frame follows.
   (*recorder)->add({.kind = Kind::kNow, .time = 3});

@@ -59,7 +59,7 @@ bool is_evidence(std::string_view file) { return file.starts_with(kMagic); }
 Frames::Frames(std::string_view file, std::size_t most_content)
     : file_(file), most_content_(most_content), at_(kMagic.size()) {
   if (!is_evidence(file)) {
-    diagnostic_ = "it is no file of evidence";
+    diagnostic_ = "it is not an evidence file";
     at_ = file.size();
   }
 }
@@ -70,18 +70,18 @@ std::optional<std::string> Frames::next() {
   const std::string_view rest = file_.substr(at_);
   if (rest.size() < kHead || rest.size() - kHead < number_at(rest, 0)) {
     cut_ = true;
-    diagnostic_ = place + " is not whole";
+    diagnostic_ = place + " is incomplete";
     return std::nullopt;
   }
   const std::string_view compressed = rest.substr(kHead, number_at(rest, 0));
   if (checksum(rest.substr(0, kSizes), compressed) != number_at(rest, kSizes)) {
-    diagnostic_ = place + " was changed: its checksum is another one";
+    diagnostic_ = place + " was changed: its checksum does not match";
     return std::nullopt;
   }
   const std::size_t size = number_at(rest, 4);
   content_ += size;
   if (size > kMaxFrame || content_ > most_content_) {
-    diagnostic_ = place + " holds more than files of evidence may";
+    diagnostic_ = place + " exceeds the size limit of evidence files";
     return std::nullopt;
   }
   std::string out(size, '\0');
@@ -89,9 +89,9 @@ std::optional<std::string> Frames::next() {
   uLong used = compressed.size();
   const int code =
       uncompress2(reinterpret_cast<Bytef*>(out.data()), &done, as_bytes(compressed), &used);
-  // Bytes behind what was unpacked would be content that nobody reads.
+  // Bytes after the compressed data would be content that is never read.
   if (code != Z_OK || done != size || used != compressed.size()) {
-    diagnostic_ = place + " cannot be unpacked";
+    diagnostic_ = place + " cannot be decompressed";
     return std::nullopt;
   }
   at_ += kHead + compressed.size();

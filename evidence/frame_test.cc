@@ -69,7 +69,7 @@ TEST(Frames, OfAFileThatIsCutAreThereUpToTheCut) {
     Frames frames(part);
     ASSERT_EQ(all(frames), sample.first(cut)) << end;
     ASSERT_EQ(frames.cut(), !between) << end;
-    ASSERT_EQ(frames.diagnostic(), between ? "" : place(sample.begins[cut]) + " is not whole");
+    ASSERT_EQ(frames.diagnostic(), between ? "" : place(sample.begins[cut]) + " is incomplete");
   }
 }
 
@@ -85,8 +85,8 @@ TEST(Frames, AChangedByteIsFoundInItsFrame) {
       // A greater size may reach beyond the end of the file.
       const std::string where = place(sample.begins[frame]);
       ASSERT_THAT(frames.diagnostic(),
-                  testing::AnyOf(where + " is not whole", where + " was changed: its checksum is "
-                                                                  "another one"));
+                  testing::AnyOf(where + " is incomplete",
+                                 where + " was changed: its checksum does not match"));
       ASSERT_FALSE(frames.next());
     }
   }
@@ -98,7 +98,7 @@ TEST(Frames, BytesBehindTheLastOneAreAFrameThatIsNotWhole) {
   Frames frames(longer);
   EXPECT_EQ(all(frames), sample.contents);
   EXPECT_TRUE(frames.cut());
-  EXPECT_EQ(frames.diagnostic(), place(sample.file.size()) + " is not whole");
+  EXPECT_EQ(frames.diagnostic(), place(sample.file.size()) + " is incomplete");
 }
 
 std::string number(std::size_t value) {
@@ -131,7 +131,7 @@ TEST(Frames, RefuseWhatDoesNotUnpackToItsSize) {
     const std::string file = begin + frame;
     Frames frames(file);
     EXPECT_THAT(all(frames), ElementsAre("before"));
-    EXPECT_EQ(frames.diagnostic(), place(begin.size()) + " cannot be unpacked");
+    EXPECT_EQ(frames.diagnostic(), place(begin.size()) + " cannot be decompressed");
     EXPECT_FALSE(frames.cut());
   }
 }
@@ -140,7 +140,8 @@ TEST(Frames, RefuseOneThatIsTooLargeBeforeTheyUnpackIt) {
   const std::string file = std::string(kMagic) + forged("", kMaxFrame + 1);
   Frames frames(file, 2 * kMaxFrame);
   EXPECT_THAT(all(frames), SizeIs(0));
-  EXPECT_EQ(frames.diagnostic(), place(kMagic.size()) + " holds more than files of evidence may");
+  EXPECT_EQ(frames.diagnostic(),
+            place(kMagic.size()) + " exceeds the size limit of evidence files");
 }
 
 TEST(Frames, AreReadUpToTheContentThatIsAllowed) {
@@ -150,14 +151,15 @@ TEST(Frames, AreReadUpToTheContentThatIsAllowed) {
   EXPECT_EQ(all(enough), sample.contents);
   Frames less(sample.file, content - 1);
   EXPECT_EQ(all(less), sample.first(2));
-  EXPECT_EQ(less.diagnostic(), place(sample.begins[2]) + " holds more than files of evidence may");
+  EXPECT_EQ(less.diagnostic(),
+            place(sample.begins[2]) + " exceeds the size limit of evidence files");
 }
 
 TEST(Frames, SayWhatIsNoFileOfEvidence) {
   for (const char* file : {"", "fencepost evidence", "fencepost evidence 2\n"}) {
     Frames frames(file);
     EXPECT_FALSE(frames.next());
-    EXPECT_EQ(frames.diagnostic(), "it is no file of evidence");
+    EXPECT_EQ(frames.diagnostic(), "it is not an evidence file");
   }
 }
 
@@ -168,7 +170,7 @@ TEST(Frames, RefuseABomb) {
   for (std::size_t i = 0; i <= kMaxContent / kMaxFrame; ++i) file += frame;
   Frames frames(file);
   EXPECT_THAT(all(frames), SizeIs(kMaxContent / kMaxFrame));
-  EXPECT_THAT(frames.diagnostic(), HasSubstr("holds more than files of evidence may"));
+  EXPECT_THAT(frames.diagnostic(), HasSubstr("exceeds the size limit of evidence files"));
 }
 
 }  // namespace

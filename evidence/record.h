@@ -1,4 +1,4 @@
-// What a run asked an endpoint and was told, call by call, as bytes: docs/EVIDENCE.md. Everything
+// The calls of a run to an endpoint and their results, as bytes: docs/EVIDENCE.md. Everything
 // that a case can find out goes through endpoint/endpoint.h, so the answers given there, in their
 // order, are all that it takes to judge the case again.
 //
@@ -28,7 +28,7 @@ enum class Kind : std::uint8_t {
   kHead = 1,        // text: JSON, what run this is
   kOpened = 2,      // text: what the session is for; number: 1 on the isolated broker; failure
   kClosed = 3,      // nothing more of what kOpened has begun
-  kReachable = 4,   // of session 0; text: who asked; failure
+  kReachable = 4,   // of session 0; text: the caller; failure
   kNow = 5,         // time
   kWall = 6,        // time: milliseconds since 1970
   kMeasured = 7,    // number: a time that was measured in other sessions, in microseconds
@@ -48,7 +48,7 @@ enum class Kind : std::uint8_t {
   kDisturbance = 20,  // text: client id; name: what kind, empty: "restart"; failure
   kCase = 21,         // text: JSON, what was found of a case
   kEnd = 22,          // text: JSON, the verdicts of the whole
-  kHistory = 23,      // text: lines of a history of clients that ask at once, docs/HISTORY.md
+  kHistory = 23,      // text: lines of a history of concurrent clients, docs/HISTORY.md
 };
 inline constexpr std::uint8_t kLastKind = 23;
 
@@ -83,13 +83,13 @@ struct Record {
 
 [[nodiscard]] bool operator==(const Record& left, const Record& right);
 
-// Writes records one behind the other. Times are differences to the record before of the same
+// Writes records one after the other. Times are differences to the record before of the same
 // session and clock, so what one encoder has written, one decoder must read from the begin.
 class Encoder {
  public:
   void add(const Record& record);
   [[nodiscard]] std::size_t size() const { return out_.size(); }
-  // What was written since the last call; the next record begins anew.
+  // What was written since the last call; the next record starts again.
   [[nodiscard]] std::string take();
 
  private:
@@ -102,7 +102,7 @@ class Decoder {
   // The bytes must outlive it.
   explicit Decoder(std::string_view bytes) : rest_(bytes) {}
 
-  // Nothing at the end, and where the bytes are none of an encoder.
+  // Nothing at the end, and where the bytes are not from an encoder.
   [[nodiscard]] std::optional<Record> next();
   [[nodiscard]] bool failed() const { return failed_; }
 

@@ -29,7 +29,7 @@ std::string literal_glob(std::string_view name) {
 }
 
 // One pass, so that a name which spells a substitution is not substituted again. Nothing when the
-// pattern asks for a user name and the client has none.
+// pattern needs a user name and the client has none.
 std::optional<std::string> substitute(std::string_view pattern, const Caller& caller) {
   constexpr std::string_view kClientId = "{principal.clientId}";
   constexpr std::string_view kUserName = "{principal.username}";

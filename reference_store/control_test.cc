@@ -26,12 +26,12 @@ TEST(PluginControl, ChangesOneThingAtATime) {
 
 TEST(PluginControl, SaysWhatWasExpectedAndChangesNothing) {
   for (const auto& [message, said] :
-       {std::pair{"", "\"\" is no control message; expected state, or one of fault"},
+       {std::pair{"", "\"\" is not a control message; expected state, or one of fault"},
         {"fault", "option fault is \"\"; expected"},
         {"fault S0", "option fault is \"S0\"; expected"},
-        {"response_delay_ms 200ms", "expected milliseconds between 0 and 60000"},
-        {"quota 3", "\"quota 3\" is no control message"},
-        {"a\x01\xff", "\"a\\x01\\xff\" is no control message"}}) {
+        {"response_delay_ms 200ms", "expected milliseconds from 0 to 60000"},
+        {"quota 3", "\"quota 3\" is not a control message"},
+        {"a\x01\xff", "\"a\\x01\\xff\" is not a control message"}}) {
     Options options;
     const auto wrong = apply_control(message, options);
     ASSERT_TRUE(wrong.has_value()) << message;

@@ -1,5 +1,5 @@
 // Holds back what a store sends, so that it looks slow without anybody sleeping: the owner of the
-// clock asks when the next message is due, and takes what is.
+// clock queries when the next message is due, and takes those that are.
 //
 //   DelayQueue queue({.delay = 200ms, .jitter = 50ms});
 //   queue.add("client-7", std::move(delivery), now);

@@ -112,19 +112,19 @@ TEST(PluginOptions, NameWhatIsWrongAndWhatWasExpected) {
       {"parent_pid", "-1", "a process id"},
       {"parent_pid", "0", "a process id"},
       {"parent_pid", "99999999999", "a process id"},
-      {"clock_offset_ms", "", "milliseconds of at most 366 days, ahead or behind"},
-      {"clock_offset_ms", "30s", "milliseconds of at most 366 days, ahead or behind"},
-      {"clock_offset_ms", "31622400001", "milliseconds of at most 366 days, ahead or behind"},
-      {"clock_offset_ms", "-31622400001", "milliseconds of at most 366 days, ahead or behind"},
-      {"response_delay_ms", "-1", "milliseconds between 0 and 60000"},
-      {"response_delay_ms", "60001", "milliseconds between 0 and 60000"},
-      {"response_delay_ms", "1.5", "milliseconds between 0 and 60000"},
-      {"response_jitter_ms", "-1", "milliseconds between 0 and 60000"},
-      {"response_jitter_ms", "60001", "milliseconds between 0 and 60000"},
+      {"clock_offset_ms", "", "milliseconds from -366 days to 366 days"},
+      {"clock_offset_ms", "30s", "milliseconds from -366 days to 366 days"},
+      {"clock_offset_ms", "31622400001", "milliseconds from -366 days to 366 days"},
+      {"clock_offset_ms", "-31622400001", "milliseconds from -366 days to 366 days"},
+      {"response_delay_ms", "-1", "milliseconds from 0 to 60000"},
+      {"response_delay_ms", "60001", "milliseconds from 0 to 60000"},
+      {"response_delay_ms", "1.5", "milliseconds from 0 to 60000"},
+      {"response_jitter_ms", "-1", "milliseconds from 0 to 60000"},
+      {"response_jitter_ms", "60001", "milliseconds from 0 to 60000"},
       {"fault", "S1", "one of `fencepost list faults`, by id or name, or several: S01+D02"},
       {"fault", "", "one of `fencepost list faults`, by id or name, or several: S01+D02"},
-      {"seed", "-1", "a number of 64 bits"},
-      {"seed", "18446744073709551616", "a number of 64 bits"}};
+      {"seed", "-1", "a 64-bit number"},
+      {"seed", "18446744073709551616", "a 64-bit number"}};
   for (const auto& [name, value, expected] : cases) {
     const auto options = parse_options({{name, value}});
     ASSERT_FALSE(options.has_value()) << name << " " << value;
@@ -152,7 +152,7 @@ TEST(PluginOptions, LetClientsChangeTheReferenceStoreOnly) {
   EXPECT_FALSE(parse_options({{"control", "off"}})->control);
   EXPECT_THAT(parse_options({{"control", "yes"}}).error(), HasSubstr("expected on or off"));
   EXPECT_THAT(parse_options({{"control", "on"}, {"right", "7"}}).error(),
-              HasSubstr("only the reference store can be changed"));
+              HasSubstr("control changes only the reference store"));
 }
 
 TEST(PluginOptions, RefuseAnUnknownName) {

@@ -42,7 +42,7 @@ std::optional<ErrorCode> fencing_error(const hlc::Timestamp* held, const hlc::Ti
 bool condition_holds(codec::Condition condition, const std::string* stored,
                      std::string_view offered) {
   // Req: SET-NX-1, SET-NX-2, SET-NEX-1 to SET-NEX-3. NX refuses an equal value, too: that alone is
-  // what tells it from NEX.
+  // what distinguishes it from NEX.
   if (condition == codec::Condition::kAlways || stored == nullptr) return true;
   return condition == codec::Condition::kIfAbsentOrEqual && *stored == offered;
 }
@@ -66,7 +66,7 @@ Result<hlc::Timestamp, hlc::ClockErrorCode> version_of_set(hlc::Clock& clock,
 }
 
 // The new expiry replaces the old one: a SET without PX makes the key permanent. The time runs from
-// the store's clock that nobody sets, so neither `__ts` nor a GET moves it. Req: SET-PX-5, SET-PX-7
+// the store's steady clock, so neither `__ts` nor a GET moves it. Req: SET-PX-5, SET-PX-7
 std::optional<std::chrono::microseconds> deadline_of_set(
     const codec::Command& command, const hlc::Timestamp& /*request*/,
     std::optional<std::chrono::microseconds> /*held*/, const Instant& now) {

@@ -36,7 +36,7 @@ Handling Service::handle(const Caller& caller, const codec::Message& request, co
     return Handling::kDisconnect;
   }
   // "The request fails", and how is not said. Without a response topic there is nowhere to answer,
-  // without correlation data nobody could match the answer; QoS 0 goes the same way. The PUBACK
+  // without correlation data no client could match the answer; QoS 0 goes the same way. The PUBACK
   // says nothing of the outcome (ENV-ASYNC-1).
   // Req: ENV-QOS-1, ENV-RESPONSE-TOPIC-5, ENV-CORRELATION-2
   if (request.qos != 1 || !request.response_topic || !request.correlation_data) {

@@ -91,7 +91,7 @@ inline std::string describe(const codec::Reply& reply) {
   return "unknown";
 }
 
-// What a request carries besides its key and value.
+// What a request carries in addition to its key and value.
 struct SetOptions {
   codec::Condition condition = codec::Condition::kAlways;
   std::optional<std::chrono::milliseconds> px{};

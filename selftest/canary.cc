@@ -195,7 +195,7 @@ class Mutator {
     }
   }
 
-  // A silence is wrong when there is something to hear: a key is observed and set just before it.
+  // Silence is wrong when there is a notification: a key is observed and set just before it.
   void plant_noise() {
     const auto& silence = std::get<scenario::SilenceStep>(test_case_.steps[step_].what);
     Canary canary{.what = "step " + std::to_string(step_ + 1) + ": silence",

@@ -11,12 +11,12 @@ namespace fencepost::selftest {
 
 struct Canary {
   std::string what;          // which expectation was made wrong, e.g. `step 2: reply`
-  scenario::Case test_case;  // must not pass against a right store
+  scenario::Case test_case;  // must not pass against a conforming store
 };
 
 // One canary for each expectation of each step. Saving a version and waiting are no expectations,
 // and have none. Nor has what is said of the version of a reply that may as well be an error: a
-// right store may never get there.
+// conforming store may never get there.
 [[nodiscard]] std::vector<Canary> make_canaries(const scenario::Case& test_case);
 
 }  // namespace fencepost::selftest

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "base/threads.h"
 #include "suite/run/preflight.h"
 
@@ -119,7 +120,7 @@ class ConformingStores {
       alarm.result = std::move(suite->cases.front());
       return true;
     };
-    // Alone it may not fail at all: then it does not stand alone.
+    // In isolation it may not fail: then the failure needs other cases.
     if (still_fails(decisions)) {
       for (const std::size_t choice : store::unusual_choices(decisions)) {
         store::Decisions fewer = alarm.decisions;
@@ -159,21 +160,24 @@ ConformingStoresResult run_conforming_stores(
 std::string conforming_stores_text(const ConformingStoresResult& result) {
   std::string out;
   for (const RightProfile& profile : result.profiles) {
-    out += fmt::format("{}: {} of {} right stores pass, {} cases fail one, {} inconclusive\n",
-                       name(profile.profile), profile.stores - profile.failed_stores,
-                       profile.stores, profile.alarms.size(), profile.inconclusive);
+    out += fmt::format(
+        "{}: {} of {} conforming stores pass, {} with a false positive, {} inconclusive\n",
+        name(profile.profile), profile.stores - profile.failed_stores, profile.stores,
+        text::counted(profile.alarms.size(), "case"), profile.inconclusive);
     for (const std::string& error : profile.errors) out += "  " + error + "\n";
     std::map<std::string, std::vector<const FalseAlarm*>> by_decisions;
     for (const FalseAlarm& alarm : profile.alarms) {
       by_decisions[store::to_text(alarm.decisions)].push_back(&alarm);
     }
     for (const auto& [decisions, alarms] : by_decisions) {
-      out += fmt::format("  {}\n", decisions.empty() ? "as the reference store" : decisions);
+      out += fmt::format("  {}\n",
+                         decisions.empty() ? "the choices of the reference store" : decisions);
       for (const FalseAlarm* alarm : alarms) {
         const run::CaseResult& seen = alarm->result;
-        out += fmt::format("    {} ({} of them, first right={}): {}\n", alarm->test_case->id,
-                           alarm->stores, alarm->seed, seen.failure.requirement);
-        out += fmt::format("      {}:{}: {}; expected {}; was {}\n", seen.failure.position.file,
+        out += fmt::format("    {} ({}, first right={}): {}\n", alarm->test_case->id,
+                           text::counted(alarm->stores, "store"), alarm->seed,
+                           seen.failure.requirement);
+        out += fmt::format("      {}:{}: {}; expected {}; actual {}\n", seen.failure.position.file,
                            seen.failure.position.line, seen.failure.message, seen.failure.expected,
                            seen.failure.actual);
       }

@@ -1,6 +1,6 @@
-// Random right stores against the cases: each decides the open points of the protocol in a way of
-// its own, and none may fail a case. A case that fails one is shown with the fewest decisions that
-// make it fail.
+// Random conforming variants against the cases: each decides the unspecified points of the protocol
+// in its own way, and none may fail a case. A case that fails one is shown with the fewest
+// decisions that make it fail.
 #pragma once
 
 #include <atomic>
@@ -29,10 +29,10 @@ struct ConformingStoresOptions {
   std::uint64_t seed = 1;   // of the first; the next ones follow
   std::vector<codec::Profile> profiles{codec::Profile::kAuto, codec::Profile::kDeployed,
                                        codec::Profile::kDocumented};
-  std::size_t jobs = 1;  // stores at once
+  std::size_t jobs = 1;  // stores in parallel
 };
 
-// A case that fails right stores for one reason.
+// A case that fails conforming stores for one reason: a false positive.
 struct FalseAlarm {
   const scenario::Case* test_case = nullptr;
   codec::Profile profile = codec::Profile::kAuto;

@@ -21,7 +21,7 @@ bool same(const std::vector<Delivery>& left, const std::vector<Delivery>& right)
                     });
 }
 
-// Keeps what the store of one session is asked.
+// Keeps the requests to the store of one session.
 class ListeningHandler final : public Handler {
  public:
   ListeningHandler(std::unique_ptr<Handler> store, Conversation& conversation)

@@ -1,5 +1,5 @@
-// What the right store is asked while cases run, and what it answers, call by call. A wrong store
-// that answers the very same brings each of these cases to the same verdict: all that stands
+// The requests to the conforming store while cases run, and its answers, call by call. A faulty
+// store that gives the same answers gives each of these cases the same verdict: everything
 // between a case and a store in process is the same, and depends on nothing else. So it need not be
 // run.
 //
@@ -24,7 +24,7 @@ namespace fencepost::selftest {
 // One call of a session to its store, and what came of it.
 struct Call {
   enum class What {
-    kHandle,  // after it was asked whether it serves the topic, which it does
+    kHandle,  // after a check whether it serves the topic, which it does
     kIsNotServed,
     kExpire,
     kNextExpiry,
@@ -44,14 +44,14 @@ struct Call {
 // Of endpoints in process, whose sessions begin at the same time and share nothing.
 class Conversations {
  public:
-  // Passes all calls on, and keeps what is asked of the stores of callers that say who they are
+  // Passes all calls on, and keeps the requests to the stores of callers that say who they are
   // (SessionRequest). `endpoint` and this must outlive the result. One thread at a time.
   [[nodiscard]] std::unique_ptr<endpoint::Endpoint> listen_to(
       const endpoint::InProcessEndpoint& endpoint);
 
-  // Asks a store of `other` what the caller's was asked: does it answer the same? False when the
-  // caller was not heard, or opened more than one session, and when what `other` sends goes another
-  // way. Any number of threads, once nobody is listened to any more.
+  // Sends the requests of the caller to a store of `other`: does it answer the same? False when the
+  // caller was not recorded, or opened more than one session, and when what `other` sends goes
+  // another way. Any number of threads, once the recording has ended.
   [[nodiscard]] bool are_the_same(const std::string& caller,
                                   const endpoint::InProcessEndpoint& other) const;
 

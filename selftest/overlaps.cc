@@ -11,7 +11,7 @@
 namespace fencepost::selftest {
 namespace {
 
-// By turns: some faults show only where nothing else is asked.
+// By turns: some faults show only where nothing else is sent.
 constexpr std::array kMixesByTurns = {"everything", "lease", "expiry", "observers",
                                       "compare-delete"};
 

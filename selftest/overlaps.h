@@ -1,5 +1,5 @@
-// Faults that show only where requests of several clients meet: simulated stress runs, whose
-// histories are checked, have to catch each, and none of the right stores that are unusual there.
+// Faults that show only with concurrent requests of several clients: simulated stress runs, whose
+// histories are checked, have to catch each, and none of the conforming variants.
 #pragma once
 
 #include <atomic>
@@ -18,9 +18,9 @@ struct OverlapsOptions {
   std::vector<std::string> only{};  // globs of fault ids or names; empty: all
   std::uint64_t seed = 1;           // of the first run; the next ones follow
   std::size_t runs = 20;            // of a fault, until one catches it
-  std::size_t conforming_runs = 5;  // of each right store
+  std::size_t conforming_runs = 5;  // of each conforming store
   std::uint64_t requests = 3'000;   // of a run
-  std::size_t jobs = 1;             // stores at once
+  std::size_t jobs = 1;             // stores in parallel
 };
 
 // What simulated runs say of one store.
@@ -37,7 +37,7 @@ struct OverlapResult {
   [[nodiscard]] bool is_right() const {
     return fault == nullptr || fault->kind == store::FaultKind::kBenign;
   }
-  // A fault is found; of a right store nothing is, and everything is decided.
+  // A fault is found; in a conforming store nothing is, and everything is decided.
   [[nodiscard]] bool as_it_should_be() const {
     return is_right() ? requirement.empty() && unknown == 0 : !requirement.empty();
   }

@@ -76,7 +76,7 @@ class Pairs {
 
  private:
   [[nodiscard]] std::vector<PairResult> choose() const {
-    // Of so many tries; a catalogue with few faults may not have as many pairs.
+    // In this many tries; a catalogue with few faults may not have as many pairs.
     constexpr std::size_t kTries = 50;
     const std::vector<const store::Fault*> all = candidates();
     std::mt19937_64 random(options_.seed);
@@ -152,10 +152,10 @@ PairsResult run_pairs(const std::vector<scenario::Case>& cases,
 std::string pairs_text(const PairsResult& result) {
   const std::size_t hidden = result.hidden();
   std::string out =
-      fmt::format("pairs        {:>6} of {:<6} have both faults among the first {} differences\n",
+      fmt::format("pairs        {:>6} of {:<6} have both faults among the first {} root causes\n",
                   result.named(), result.pairs.size() - hidden, kFirstDifferences);
   if (hidden > 0) {
-    out += fmt::format("             {:>6} more, in which one fault hides the other altogether\n",
+    out += fmt::format("             {:>6} more, in which one fault completely hides the other\n",
                        hidden);
   }
   for (const PairResult& pair : result.pairs) {

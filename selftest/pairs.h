@@ -23,13 +23,13 @@ namespace fencepost::selftest {
 using OpenFaults = std::function<Result<std::unique_ptr<endpoint::Endpoint>, std::string>(
     const std::vector<const store::Fault*>& faults, codec::DialectId dialect, std::uint64_t seed)>;
 
-// Both have to be named by one of so many differences.
+// Both have to be named by one of this many root causes.
 inline constexpr std::size_t kFirstDifferences = 3;
 
 struct PairsOptions {
   std::size_t pairs = 200;
-  std::uint64_t seed = 1;  // of the choice, and of whatever is random in the stores
-  std::size_t jobs = 1;    // stores at once
+  std::uint64_t seed = 1;  // of the choice, and of all that is random in the stores
+  std::size_t jobs = 1;    // stores in parallel
 };
 
 struct PairResult {
@@ -38,7 +38,7 @@ struct PairResult {
   std::string error{};               // why it could not be run; empty when it was
   std::vector<std::string> rules{};  // of the differences, in the order of the report
   std::array<bool, 2> named{};       // among the first: by a rule that this fault breaks
-  // The fault that no case sees: each says of the pair what it says of the other fault alone.
+  // The fault that no case sees: each gives the pair the same verdict as the other fault alone.
   const store::Fault* hidden = nullptr;
 
   [[nodiscard]] bool both() const { return named[0] && named[1]; }

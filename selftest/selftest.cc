@@ -77,26 +77,26 @@ class Selftest {
     const store::Fault* fault = nullptr;
     codec::DialectId dialect = codec::DialectId::kDeployed;
     bool canaries = false;
-    // The right store once more, for those that are right by these documents to be compared with:
+    // The conforming store once more, to compare the stores that conform to these documents with:
     // no result of its own.
     std::optional<store::RightBy> listens_for{};
     bool done = false;
     std::optional<Subject> subject{};  // while it is needed
     run::SuiteOptions options{};
-    std::vector<char> same{};  // for each case that the right store passed: is it told the same?
+    std::vector<char> same{};  // per case that the conforming store passed: same traffic?
     SubjectResult result{};
     std::size_t planted = 0;
     std::vector<CanarySurvivor> survivors{};
   };
 
-  // What the right store was asked in a run of this kind, and what became of the cases that it
-  // passed.
+  // The requests to the conforming store in a run of this kind, and the results of the cases that
+  // it passed.
   struct Reference {
     run::SuiteOptions options{};
     Conversations received{};
     std::vector<run::FinishedCase> passed{};
   };
-  // Of the runs of faults (no documents) and of right stores that are unusual.
+  // Of the runs of faults (no documents) and of conforming variants.
   using RunKind = std::pair<codec::DialectId, std::optional<store::RightBy>>;
 
   // Calls `one` with each number below `count`, on a few threads.
@@ -117,7 +117,7 @@ class Selftest {
     for_each(works.size(), [&](std::size_t at) { action(*works[at]); });
   }
 
-  // One case after the other, as what it was told is then at hand for all stores.
+  // One case after the other, as its traffic is then at hand for all stores.
   void compare_all() {
     run_all([](const Work& work) { return is_compared(work); }, [this](Work& work) { open(work); });
     for (auto& [kind, reference] : references_) {
@@ -136,7 +136,7 @@ class Selftest {
         }
         if (at % kCasesOfALine != 0) return;
         const std::lock_guard lock(mutex_);
-        progress_(done_, work_.size(), fmt::format("what each store tells {}", name));
+        progress_(done_, work_.size(), fmt::format("responses of each store: {}", name));
       });
     }
   }
@@ -362,7 +362,7 @@ class Selftest {
     return fault != nullptr && fault->kind == store::FaultKind::kBenign;
   }
 
-  // A store that is right may have a clock of its own, and mix the dialects.
+  // A conforming store may have its own clock, and mix the dialects.
   static bool adapt(endpoint::Endpoint& endpoint, store::RightBy right_by,
                     run::SuiteOptions& settings, SubjectResult& out) {
     const auto checked = run::preflight(endpoint, settings.settings.run_id);
@@ -487,7 +487,7 @@ class Selftest {
   const SelftestProgress& progress_;
   std::vector<Work> work_;
   std::map<RunKind, Reference> references_;
-  std::set<std::string> asked_of_;  // the rules of cases that the right store was not spared
+  std::set<std::string> asked_of_;  // the rules of cases that the conforming store did run
   std::mutex mutex_;
   std::size_t done_ = 0;
 };

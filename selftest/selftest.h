@@ -1,4 +1,4 @@
-// The suite proves itself: right stores pass, wrong ones are caught, wrong expectations turn red.
+// The suite proves itself: conforming stores pass, faulty ones are caught, wrong expectations fail.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@
 
 namespace fencepost::selftest {
 
-// An endpoint with a store of this kind, and whatever serves it.
+// An endpoint with a store of this kind, and what serves it.
 struct Subject {
   std::shared_ptr<void> server{};  // outlives the endpoint
   std::unique_ptr<endpoint::Endpoint> endpoint;
@@ -37,20 +37,20 @@ struct SelftestOptions {
   std::vector<codec::DialectId> dialects{codec::DialectId::kDeployed,
                                          codec::DialectId::kDocumented};
   std::vector<std::string> only{};  // globs of fault ids or names; empty: all
-  std::size_t jobs = 1;             // subjects at once
-  // The stores are behind brokers. Faults of the transport are met nowhere else.
+  std::size_t jobs = 1;             // subjects in parallel
+  // The stores are behind brokers. Faults of the transport show nowhere else.
   bool over_the_wire = false;
   std::size_t cases_at_once = 1;   // of one subject
   std::size_t cases_running = 0;   // see SuiteOptions::running
   bool fresh_connections = false;  // see SuiteOptions
-  // In process, a case that a wrong store tells the very same as the right one is not run again:
-  // see conversations.h. True: it is, with the same result.
+  // In process, a case whose traffic with a faulty store equals that with the conforming one is not
+  // run again: see conversations.h. True: it is, with the same result.
   bool every_case = false;
   std::uint64_t seed = 1;
 };
 
-// May the cases miss this fault, and the suite be proved all the same? Over the wire they cannot
-// make requests meet.
+// May the cases miss this fault, and the suite still be proved? Over the network they cannot
+// make requests concurrent.
 [[nodiscard]] bool is_excusable(const store::Fault& fault, bool over_the_wire);
 
 // Can the store be met by cases on an endpoint of this kind? Those that need histories are for
@@ -89,7 +89,7 @@ struct SubjectResult {
   // Of a fault: what the failures, or else the warnings, come to in the words of a report.
   Diagnosis diagnosis{};
   std::set<std::string>
-      attributed{};  // requirements that failures, warnings or differences are charged to
+      attributed{};  // requirements that failures, warnings or root causes are attributed to
   std::vector<const scenario::Case*> inconclusive{};  // decided nothing
   std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};
@@ -100,7 +100,7 @@ struct SubjectResult {
   // A benign one: nothing failed. A fault: a case that cites a broken requirement failed or, where
   // not all of these bind such a store, was warned of. A null store: no case passed.
   [[nodiscard]] bool as_it_should_be() const;
-  // A fault that is caught as a warning alone.
+  // A fault that is caught only as a warning.
   [[nodiscard]] bool only_warned() const;
 };
 
@@ -119,7 +119,7 @@ struct SelftestResult {
   std::vector<SubjectResult> nulls;
   std::vector<OverlapResult> overlaps{};  // where they were simulated
   // The rules that a store can break and a case can check, and those of them that no failure of any
-  // fault is charged to: nobody knows whether a report would name them.
+  // fault is attributed to: it is not known whether a report would name them.
   std::size_t rules = 0;
   std::vector<std::string> never_attributed;
   bool has_canaries = false;  // were they to be planted?

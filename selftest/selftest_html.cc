@@ -78,7 +78,7 @@ page::PageHeader not_proved(const SelftestResult& result, const ordered_json& do
   const Score benign = score_of(document, "benign");
   const Score nulls = score_of(document, "null_stores");
   add(faults.all - faults.good, "fault was not caught", "faults were not caught");
-  add(benign.all - benign.good, "right store failed", "right stores failed");
+  add(benign.all - benign.good, "conforming store failed", "conforming stores failed");
   add(nulls.all - nulls.good, "store that does nothing passed a case",
       "stores that do nothing passed a case");
   add(result.canary_survivors.size(), "wrong expectation passed", "wrong expectations passed");
@@ -88,10 +88,10 @@ page::PageHeader not_proved(const SelftestResult& result, const ordered_json& do
     const auto missing = [&](const char* good, const char* all) {
       return (*met)[all].get<std::size_t>() - (*met)[good].get<std::size_t>();
     };
-    add(missing("caught", "faults"), "fault was not caught where requests meet",
-        "faults were not caught where requests meet");
-    add(missing("passed", "right"), "right store does not pass where requests meet",
-        "right stores do not pass where requests meet");
+    add(missing("caught", "faults"), "fault was not caught with concurrent requests",
+        "faults were not caught with concurrent requests");
+    add(missing("passed", "right"), "conforming store does not pass with concurrent requests",
+        "conforming stores do not pass with concurrent requests");
   }
   if (result.references.empty()) why.emplace_back("the reference store did not run");
   if (result.has_canaries && result.canaries == 0)
@@ -108,28 +108,29 @@ page::PageHeader headline(const SelftestResult& result, const ordered_json& docu
   const std::size_t all = document["catalogue"]["faults"].get<std::size_t>();
   if (result.interrupted) {
     return {"open", "!", "Interrupted",
-            fmt::format("The selftest was ended early, and proves nothing: {} of {} faults ran.",
+            fmt::format("The selftest was interrupted and proves nothing: {} of {} faults ran.",
                         ran, all)};
   }
   if (!result.proved()) return not_proved(result, document);
   if (ran == 0) {
     return {"open", "∅", "No fault ran",
-            "No fault was selected: nothing is said of what the cases can see."};
+            "No fault was selected: the selftest shows nothing about the cases."};
   }
   const Score concurrency = score_of(document, "concurrency_faults");
   const std::size_t later = concurrency.all - concurrency.good;
-  std::string sentence = "Right stores pass, wrong ones are caught by the rule that they break.";
+  std::string sentence =
+      "Conforming stores pass; faulty ones are caught by the rule that they break.";
   if (later > 0) {
     sentence +=
-        fmt::format(" {} only where requests happen to meet.",
+        fmt::format(" {} only with concurrent requests.",
                     later == 1 ? "1 more fault shows" : fmt::format("{} more faults show", later));
   }
   if (whole_catalogue(document)) {
     if (const auto left = document["catalogue"]["elsewhere"].get<std::size_t>(); left > 0) {
-      sentence += fmt::format(
-          " {} with --endpoint {} only.",
-          left == 1 ? "1 more store is met" : fmt::format("{} more stores are met", left),
-          document["over_the_wire"].get<bool>() ? "inproc:" : "embedded");
+      sentence +=
+          fmt::format(" {} only with --endpoint {}.",
+                      left == 1 ? "1 more store runs" : fmt::format("{} more stores run", left),
+                      document["over_the_wire"].get<bool>() ? "inproc:" : "embedded");
     }
     return {"proved", "✓", "The suite is proved", sentence};
   }
@@ -187,7 +188,7 @@ std::string kill_times(const ordered_json& document) {
                      text(times["longest_ms"].get<double>()));
 }
 
-// Nothing where no clients asked at once.
+// Empty without concurrent checks.
 std::string overlaps_figures(const ordered_json& document) {
   const auto found = document.find("meetings");
   if (found == document.end()) return {};
@@ -196,17 +197,17 @@ std::string overlaps_figures(const ordered_json& document) {
                  .all = (*found)[all].get<std::size_t>()};
   };
   const Score right = score("passed", "right");
-  return figure_html(
-      score_figure("Faults caught where requests meet", score("caught", "faults"),
-                   fmt::format("by the history of simulated clients; {} of {} right stores pass",
-                               right.good, right.all)));
+  return figure_html(score_figure(
+      "Faults caught with concurrent requests", score("caught", "faults"),
+      fmt::format("by the history of simulated clients; {} of {} conforming stores pass",
+                  right.good, right.all)));
 }
 
 std::string figures(const SelftestResult& result, const ordered_json& document) {
   const Score concurrency = score_of(document, "concurrency_faults");
   std::string of_faults = "a case failed that cites a rule which the fault breaks";
   if (concurrency.all > 0) {
-    of_faults += fmt::format("; and {} of {} whose requests have to meet", concurrency.good,
+    of_faults += fmt::format("; and {} of {} that need concurrent requests", concurrency.good,
                              concurrency.all);
   }
   const Score canaries = {.good = result.canaries - result.canary_survivors.size(),
@@ -220,15 +221,14 @@ std::string figures(const SelftestResult& result, const ordered_json& document) 
                       .of = grouped(all),
                       .tone = "plain",
                       .note = "what a report says first, by fault and dialect"}) +
-         figure_html(score_figure("Right but unusual stores passed", score_of(document, "benign"),
-                                  "each that fails is a false alarm")) +
+         figure_html(score_figure("Conforming variants passed", score_of(document, "benign"),
+                                  "each that fails is a false positive")) +
          figure_html(score_figure("Stores that do nothing failed",
-                                  score_of(document, "null_stores"),
-                                  "none of the cases may pass them")) +
-         figure_html(score_figure("Wrong expectations seen", canaries,
+                                  score_of(document, "null_stores"), "they must fail every case")) +
+         figure_html(score_figure("Wrong expectations detected", canaries,
                                   result.has_canaries
                                       ? "canaries: one expectation of a case made wrong"
-                                      : "they are planted in process only")) +
+                                      : "they are planted only in process")) +
          overlaps_figures(document) +
          figure_html({.name = "Time",
                       .value = seconds(result.duration),
@@ -265,7 +265,7 @@ std::string selftest_html(const SelftestResult& result, std::uint64_t seed) {
   const page::PageHeader head = headline(result, document);
   return page::verdict_page(
       page::selftest_page_files(), head,
-      {.product = "selftest: do the cases catch stores that are wrong?",
+      {.product = "selftest: do the cases catch faulty stores?",
        .main = "results",
        .document = head.title + ": selftest",
        .version = report::suite_version()},

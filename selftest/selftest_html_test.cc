@@ -84,8 +84,8 @@ TEST_F(SelftestHtml, HoldsTheDocumentAndTheScores) {
   EXPECT_EQ(island(), document());
   EXPECT_THAT(page(), HasSubstr("Proved for a selection"));
   EXPECT_EQ(figure("Faults caught"), "1 of 1");
-  EXPECT_EQ(figure("Wrong expectations seen"), "1,234 of 1,234");
-  EXPECT_EQ(figure("Right but unusual stores passed"), "0 of 0");
+  EXPECT_EQ(figure("Wrong expectations detected"), "1,234 of 1,234");
+  EXPECT_EQ(figure("Conforming variants passed"), "0 of 0");
 }
 
 TEST_F(SelftestHtml, LoadsNothingAndRunsNothingElse) {
@@ -115,13 +115,14 @@ TEST_F(SelftestHtml, SaysWhatIsNotProved) {
   add(result_.nulls, "Z01").passes = {&kills_};
   result_.canary_survivors = {{.test_case = &kills_, .what = "step 1: reply"}};
   EXPECT_THAT(page(), HasSubstr("NOT proved"));
-  EXPECT_THAT(page(), HasSubstr("1 fault was not caught; 1 right store failed; 1 store that does "
-                                "nothing passed a case; 1 wrong expectation passed."));
+  EXPECT_THAT(page(),
+              HasSubstr("1 fault was not caught; 1 conforming store failed; 1 store that does "
+                        "nothing passed a case; 1 wrong expectation passed."));
   EXPECT_EQ(figure("Faults caught"), "1 of 2");
 }
 
 TEST_F(SelftestHtml, CountsWhatConcurrentRequestsShow) {
-  EXPECT_EQ(figure("Faults caught where requests meet"), "no figure of that name");
+  EXPECT_EQ(figure("Faults caught with concurrent requests"), "no figure of that name");
   result_.overlaps = {{.runs = 5},
                       {.fault = store::find_fault("T01"),
                        .runs = 2,
@@ -129,9 +130,9 @@ TEST_F(SelftestHtml, CountsWhatConcurrentRequestsShow) {
                        .operations = 300,
                        .counter_example = 3},
                       {.fault = store::find_fault("T02"), .runs = 20}};
-  EXPECT_EQ(figure("Faults caught where requests meet"), "1 of 2");
+  EXPECT_EQ(figure("Faults caught with concurrent requests"), "1 of 2");
   EXPECT_THAT(page(), HasSubstr("NOT proved"));
-  EXPECT_THAT(page(), HasSubstr("1 fault was not caught where requests meet."));
+  EXPECT_THAT(page(), HasSubstr("1 fault was not caught with concurrent requests."));
   const json stores = island()["meetings"]["stores"];
   EXPECT_EQ(stores[0]["name"], "reference");
   EXPECT_EQ(stores[1]["name"], store::find_fault("T01")->name);
@@ -150,7 +151,7 @@ TEST_F(SelftestHtml, SaysThatAllIsProvedOfTheWholeCatalogueOnly) {
     if (!null && !benign) run.detecting = {&kills_};
   }
   EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">The suite is proved</span>"));
-  EXPECT_THAT(page(), Not(HasSubstr("met with --endpoint")));
+  EXPECT_THAT(page(), Not(HasSubstr("only with --endpoint")));
   // Over the wire the whole is another one: B13 is not met there, nor what needs simulated clients.
   result_.has_canaries = false;
   EXPECT_THAT(page(), Not(HasSubstr("The suite is proved")));
@@ -164,7 +165,7 @@ TEST_F(SelftestHtml, SaysThatAllIsProvedOfTheWholeCatalogueOnly) {
                     [](const store::Fault& fault) { return !can_be_met(fault, true); });
   EXPECT_GT(elsewhere, 30);
   EXPECT_THAT(page(), HasSubstr(std::to_string(elsewhere) +
-                                " more stores are met with --endpoint inproc: only."));
+                                " more stores run only with --endpoint inproc:."));
   result_.has_canaries = true;
   result_.benign.pop_back();
   EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">Proved for a selection</span>"));
@@ -256,7 +257,7 @@ TEST_F(SelftestHtml, CountsFaultsThatNeedConcurrencyApart) {
   EXPECT_EQ(out["score"]["faults"]["total"], 1);
   EXPECT_EQ(out["score"]["concurrency_faults"]["total"], 1);
   EXPECT_EQ(out["areas"]["L"]["needs_concurrency"], 1);
-  EXPECT_THAT(page(), HasSubstr("1 more fault shows only where requests happen to meet."));
+  EXPECT_THAT(page(), HasSubstr("1 more fault shows only with concurrent requests."));
 }
 
 TEST_F(SelftestHtml, ExcusesFaultsOfConcurrentRequestsOverTheNetworkOnly) {

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/durations.h"
+#include "base/text/text_wrap.h"
 #include "report/report.h"
 #include "selftest/selftest_document.h"
 
@@ -32,9 +33,9 @@ std::string area_name(const std::string& letters) {
   static const std::map<std::string, std::string> names = {
       {"A", "Authorization"},
       {"R", "Reply and effect"},
-      {"T", "Requests that meet"},
-      {"U", "Benign where they meet"},
-      {"B", "Benign variants"},
+      {"T", "Concurrent requests"},
+      {"U", "Conforming, concurrent"},
+      {"B", "Conforming variants"},
       {"C", "Codec"},
       {"D", "DEL, VDEL"},
       {"F", "Fencing"},
@@ -168,7 +169,7 @@ ordered_json overlaps(const SelftestResult& result) {
     if (one.as_it_should_be()) count(one.is_right() ? "passed" : "caught");
     ordered_json store{{"id", one.fault == nullptr ? "" : one.fault->id},
                        {"name", one.fault == nullptr ? "reference" : one.fault->name},
-                       {"text", one.fault == nullptr ? "the correct store" : one.fault->text},
+                       {"text", one.fault == nullptr ? "the reference store" : one.fault->text},
                        {"dialect", codec::dialect(one.dialect).name},
                        {"right", one.is_right()},
                        {"as_it_should_be", one.as_it_should_be()},
@@ -194,12 +195,12 @@ ordered_json overlaps(const SelftestResult& result) {
   return out;
 }
 
-// How many stores of the catalogue such an endpoint can meet, whatever was selected.
+// How many stores of the catalogue can run at such an endpoint, whatever was selected.
 ordered_json catalogue_sizes(bool over_the_wire) {
   std::map<store::FaultKind, std::size_t> sizes;
   std::size_t elsewhere = 0;
   for (const store::Fault& fault : store::faults()) {
-    // In process simulated clients meet those.
+    // In process, simulated clients test those.
     if (fault.needs == store::FaultNeeds::kHistory && !over_the_wire) continue;
     ++(can_be_met(fault, over_the_wire) ? sizes[fault.kind] : elsewhere);
   }
@@ -324,10 +325,10 @@ Reason Document::reason(const SubjectResult& survivor) const {
   if (!survivor.error.empty()) return {"not-run", survivor.error};
   if (is_excusable(*survivor.fault, !result_.has_canaries)) {
     return {"needs-concurrency",
-            "its requests have to meet within a millisecond: over the wire that is luck"};
+            "it needs concurrent requests within a millisecond, which a network cannot guarantee"};
   }
   if (result_.interrupted && !survivor.inconclusive.empty()) {
-    return {"interrupted", "the run was ended before all cases were done"};
+    return {"interrupted", "the run was interrupted before all cases had finished"};
   }
   const auto citing = [&](const std::vector<const scenario::Case*>& cases) {
     return static_cast<std::size_t>(std::count_if(
@@ -338,12 +339,13 @@ Reason Document::reason(const SubjectResult& survivor) const {
   const std::size_t skipped = citing(survivor.skipped);
   const std::size_t undecided = citing(survivor.inconclusive);
   if (!survivor.non_detecting.empty()) {
-    return {"other-rule", fmt::format("cases fail ({}), but none that cites what it breaks",
-                                      survivor.non_detecting.size())};
+    return {"other-rule", text::counted(survivor.non_detecting.size(), "failing case") +
+                              ", but none cites what it breaks"};
   }
   if (all == 0) return {"no-case", "no case cites what it breaks"};
   if (skipped == all) {
-    return {"skipped", fmt::format("all {} cases that cite what it breaks are skipped here", all)};
+    return {"skipped",
+            fmt::format("every case that cites what it breaks is skipped here ({})", all)};
   }
   if (undecided > 0) {
     return {"inconclusive",
@@ -351,7 +353,7 @@ Reason Document::reason(const SubjectResult& survivor) const {
                         all)};
   }
   return {"not-caught",
-          fmt::format("no case fails; {} that cite what it breaks pass", all - skipped)};
+          fmt::format("no case fails; passing cases that cite what it breaks: {}", all - skipped)};
 }
 
 ordered_json Document::survivors() const {

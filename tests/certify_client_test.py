@@ -131,7 +131,7 @@ class WrongClients(FolderTest):
         cases = [part for glob in ("malformed.get.bytes-alone", "malformed.del.no-digits", "session.m*", "reply.stray.ok")
                  for part in ("--only", glob)]
         rows = [("crashes-on-a-malformed-reply", "the adapter ended with exit code 7"),
-                ("hangs-on-a-malformed-reply", "no result within 6000 ms: it hangs")]
+                ("hangs-on-a-malformed-reply", "no result within 6000 ms: the adapter hangs")]
         for (_, said), (result, report) in at_once(lambda row: certify((*CHANGED, row[0]), *SHORT, "-j", "1", *cases), rows):
             verdicts = [case["verdict"] for case in report["cases"]]
             self.assertEqual((1, 1, 3), (report["restarts"], verdicts.count("failed"), verdicts.count("passed")), result.stdout)
@@ -182,9 +182,9 @@ class Adapters(FolderTest):
         self.assertLess(time.monotonic() - began, 5, "a command has ten seconds")
 
     def test_one_that_does_not_greet(self):
-        died = "ended with exit code 4 before it has greeted; its standard error ends in:\n  no good"
+        died = "ended with exit code 4 before its greeting; its standard error ends in:\n  no good"
         for script, said in (("echo no good >&2; exit 4", died),
-                             ("echo hello", 'the adapter has written "hello", which is no JSON object in one line'),
+                             ("echo hello", 'the adapter wrote "hello", which is not a JSON object on one line'),
                              ("""echo '{"fencepost_adapter": 2, "name": "n", "capabilities": []}'""", "it speaks version 2"),
                              ("""echo '{"fencepost_adapter": 1, "name": "n"}'""", 'has no member "capabilities"')):
             result = run("certify-client", "--", *self.adapter(script))
@@ -196,14 +196,14 @@ class Adapters(FolderTest):
         result, report = certify(self.adapter(f"echo '{greeting}'; cat > /dev/null"))
         self.assertEqual((5, "nothing judged", 0), (result.returncode, report["verdict"], report["failed"]))
         self.assertEqual(len(report["cases"]), report["skipped"])
-        self.assertRegex(result.stdout, r"it lacks get: \d+ cases skipped")
+        self.assertRegex(result.stdout, r"missing capability get: \d+ cases skipped")
 
     def test_a_line_that_is_no_result_is_an_error_of_the_adapter(self):
         greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get"]}'
-        for line, said in (("debug", 'answers none of the commands under way, id 1: "debug"'),
-                           ('{"ok": {}}', "answers none of the commands under way, id 1"),
-                           ('{"id": 1, "ok": 5}', "ok and error are objects"),
-                           ('{"id": 1}', "needs either ok or error")):
+        for line, said in (("debug", 'answers none of the pending commands, id 1: "debug"'),
+                           ('{"ok": {}}', "answers none of the pending commands, id 1"),
+                           ('{"id": 1, "ok": 5}', "ok and error must be objects"),
+                           ('{"id": 1}', "must have either ok or error")):
             adapter = self.adapter(f"echo '{greeting}'; while read line; do echo '{line}'; done")
             result, report = certify(adapter, "--only", "get.missing")
             self.assertEqual((3, "adapter error", 0), (result.returncode, report["verdict"], report["failed"]), line)
@@ -262,10 +262,10 @@ class Reports(FolderTest):
         self.assertEqual(1, result.returncode)
         for said in ("FAILED get.missing  GET of a missing key is neither an error nor an empty value\n",
                      "  rule      GET-MISS-1 (must): GET of a key that does not exist is answered with `$-1\\r\\n`.",
-                     'step 1, get "k" (scenarios/clients/', "  expected  nothing there\n",
-                     '  actual    the value ""\n', "1 difference explains 1 failure\n",
+                     'step 1, get "k" (scenarios/clients/', "  expected  no value\n",
+                     '  actual    the value ""\n', "1 root cause explains 1 failure\n",
                      '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to ",
-                     "client: not conformant, in 1 of ",
+                     "client: not conformant (1 of ",
                      f"certify-client --only get.missing -- {PYTHON} -B "):
             self.assertIn(said, result.stdout)
         suite = xml.etree.ElementTree.parse(junit).getroot()

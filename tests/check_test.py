@@ -84,7 +84,7 @@ class Check(harness.unittest.TestCase):
         path = self.write(RIGHT)
         done = run("check", path, code=0)
         self.assertIn("5 operations of 2 clients on 1 key", done.stdout)
-        self.assertIn("1 ok, 0 violations, 0 unknown", done.stdout)
+        self.assertIn("1 key ok, 0 violations, 0 unknown: linearizable", done.stdout)
         (history,) = self.verdicts(path, code=0)
         self.assertEqual((history["ok"], history["notifications"], history["cut"]), (1, 1, False))
 
@@ -136,13 +136,13 @@ class Check(harness.unittest.TestCase):
         lines += [call(20, 20, "GET"), reply(20, 21, "value", read="nobody's")]
         path = self.write(lines)
         done = run("check", path, "--max-steps", "50", code=4)
-        self.assertIn("given up after 50 steps", done.stdout)
+        self.assertIn("ended undecided after 50 steps", done.stdout)
         (history,) = self.verdicts(path, code=1)
         self.assertEqual(history["keys"][0]["answer"], "violation")
 
     def test_a_killed_run_loses_its_last_line_at_most(self):
         path = self.write([*RIGHT, json.dumps(reply(4, 8000, "deleted"))[:-20]], end="")
-        self.assertIn("the last line is not complete", run("check", path, code=0).stdout)
+        self.assertIn("the last line is incomplete", run("check", path, code=0).stdout)
         whole = self.write([*RIGHT, json.dumps(reply(4, 8000, "deleted", version=version(1)))], end="")
         self.assertNotIn("not complete", run("check", whole, code=1).stdout)
 
@@ -158,7 +158,7 @@ class Check(harness.unittest.TestCase):
         run("check", observed(note), code=0)
         missing = run("check", observed(), code=1)
         self.assertIn("NTF-SEND-1", missing.stdout)
-        self.assertIn("client 7 was registered for the key and not told of a SET", missing.stdout)
+        self.assertIn("client 7 was registered for the key but was not notified of a SET", missing.stdout)
         (history,) = self.verdicts(observed({**note, "client": 6}), code=1)
         self.assertEqual((history["keys"][0]["requirement"], history["keys"][0]["witness"]), ("NTF-SEND-3", []))
 
@@ -179,14 +179,14 @@ class Check(harness.unittest.TestCase):
                  reply(1, 2, "ok", version=version(1)),
                  call(2, 3, "SET", value="b"), reply(2, 4, "ok", version=version(2)),
                  call(3, 5, "GET"), reply(3, 6, "value", read="a", version=version(3))]
-        self.assertIn("1 request sent again (DUP), and carried out twice", run("check", self.write(lines), code=0).stdout)
+        self.assertIn("1 request sent again (DUP) and carried out twice", run("check", self.write(lines), code=0).stdout)
         (history,) = self.verdicts(self.write(lines), code=0)
         self.assertEqual(history["keys"][0]["repeated"], [0])
         del lines[2]
         (history,) = self.verdicts(self.write(lines), code=1)
         self.assertEqual(history["keys"][0]["by_values"], "violation")
         late = [HEADER, {"type": "resent", "id": 1, "at": 1}]
-        self.assertIn("that of a request under way", run("check", self.write([*late, HEADER]), code=2).stderr)
+        self.assertIn("that of a request in flight", run("check", self.write([*late, HEADER]), code=2).stderr)
 
     def test_values_alone_and_the_clock_of_several_keys(self):
         lines = [HEADER, call(1, 0, "SET", value="a"), reply(1, 1, "ok", version=version(2)),
@@ -194,8 +194,8 @@ class Check(harness.unittest.TestCase):
                  {**call(3, 4, "SET", value="c"), "key": "other"}, reply(3, 5, "ok", version=version(1))]
         path = self.write(lines)
         done = run("check", path, code=1).stdout
-        self.assertIn("only versions speak against it", done)
-        self.assertIn("not one clock: 1 of 1 SET got no greater version than one of another key", done)
+        self.assertIn("without the versions, one does", done)
+        self.assertIn("not one clock for all keys: 1 of 1 SET got no greater version than one of another key", done)
         (history,) = self.verdicts(path, code=1)
         self.assertEqual(history["keys"][0]["by_values"], "ok")
         self.assertEqual(history["clock"], {"compared": 1, "against": 1})
@@ -209,8 +209,8 @@ class Check(harness.unittest.TestCase):
                    call(2, 2, "SET", value="a"), reply(2, 3, "ok", version=version(1)),
                    call(3, 4, "SET", value="b"), reply(3, 5, "ok", version=version(2))]
         for notifications, against, text in (
-                ([told(6, "a", 1), told(7, "b", 2)], 0, "told in order: 1 notification, none after one with a greater"),
-                ([told(6, "b", 2), told(7, "a", 1)], 1, "not told in order: 1 of 1 notification came after one")):
+                ([told(6, "a", 1), told(7, "b", 2)], 0, "notified in order: 1 notification, none after one with a greater"),
+                ([told(6, "b", 2), told(7, "a", 1)], 1, "not notified in order: 1 of 1 notification came after one")):
             path = self.write([*changes, *notifications])
             self.assertIn(text, run("check", path, code=0).stdout)
             (history,) = self.verdicts(path, code=0)

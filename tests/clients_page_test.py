@@ -67,7 +67,7 @@ class ClientsPageTest(PageTest):
         shown = self.texts(".kept tbody th")
         self.assertIn("MQTT-3.3.1-1", shown)
         self.assertNotIn("ENV-QOS-2", shown)
-        self.assertEqual(self.one(".kept summary").text, f"{len(shown)} rules that no client broke")
+        self.assertEqual(self.one(".kept summary").text, f"{len(shown)} rules that no client breaks")
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ class JudgedCommand(FolderTest):
                                                          report["requests"]))
             self.assertEqual(0, junit_count(junit, "failures"))
             self.assertEqual(len(report["rules"]) + 1, len(junit.findall("*/testcase")))
-            self.assertRegex(result.stdout, "58 requests of 1 client over 1 connection judged by [0-9]+ rules")
+            self.assertRegex(result.stdout, "58 requests of 1 client over 1 connection, judged by [0-9]+ rules")
 
     def test_a_wrong_client_is_told_which_rule_it_breaks(self):
         for way, rule, *options in (("qos-0", "ENV-QOS-2"), ("no-response-topic", "ENV-RESPONSE-TOPIC-5"),
@@ -123,7 +123,7 @@ class JudgedCommand(FolderTest):
                        "mosquitto_pub -V 5 -h $FENCEPOST_HOST -p $FENCEPOST_PORT --cafile /etc/ssl/certs/ca-certificates.crt "
                        "-t any -m any")
         self.assertEqual(1, stranger.returncode, stranger.stdout + stranger.stderr)
-        self.assertRegex(stranger.stdout, "a connection has ended in its TLS handshake: TLS: .*unknown ca")
+        self.assertRegex(stranger.stdout, "a connection ended during its TLS handshake: TLS: .*unknown ca")
 
     def test_the_schema_leaves_nothing_open(self):
         self.assertEqual([], left_open(SCHEMA))
@@ -248,7 +248,7 @@ class Recordings(FolderTest):
     def test_what_cannot_be_judged(self):
         for options, complaint in (([], "say what is judged"), (["--pcap", "a", "--from", "b"], "say what is judged"),
                                    (["--from", self.folder / "none"], "none"),
-                                   (["--from", self.write("empty.log", "")], "it is empty"),
+                                   (["--from", self.write("empty.log", "")], "the file is empty"),
                                    (["--from", "x", "--from-start"], "a log says both"),
                                    (["--pcap", "x", "--clock-offset", "soon"], "--clock-offset"),
                                    (["--pcap", self.write("packets.pcap", "text")], "neither a pcap nor a pcapng")):

@@ -150,7 +150,7 @@ class Evidence(harness.FolderTest):
             judged = self.judge()
             self.assertRegex(judged.stderr, r"run\.fpe(:| is no| ends before| holds)", place)
         file.write_bytes(data[:-5])
-        self.assertIn("is not whole", self.judge().stderr)
+        self.assertIn("is incomplete", self.judge().stderr)
         file.write_bytes(b"")
         self.assertEqual((2, "fencepost: run.fpe is no file of evidence\n"), (self.judge().returncode, self.judge().stderr))
 

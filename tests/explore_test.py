@@ -62,7 +62,7 @@ class Explore(harness.FolderTest):
         right = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "-q")
         self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
         workloads = re.search(r"no rule is broken in all (\d+) workloads", right.stdout)
-        self.assertIn(f"{workloads[1]} workloads: each one of ", right.stdout)
+        self.assertIn(f"{workloads[1]} workloads: each of ", right.stdout)
         wrong = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "-q", "--save", self.folder)
         self.assertEqual(wrong.returncode, 1, wrong.stdout + wrong.stderr)
         again = re.search(r"--exhaustive 1 --example (\d+)", wrong.stdout)
@@ -72,7 +72,7 @@ class Explore(harness.FolderTest):
         self.assertIn(re.search("REJECTED  .*", wrong.stdout)[0], one.stdout)
         short = run("explore", "--endpoint", "inproc:", "--exhaustive", "3", "--max-time", "1ms", "-q")
         self.assertEqual(short.returncode, 4, short.stdout + short.stderr)
-        self.assertRegex(short.stdout, r"not decided: the time was over after \d+ of \d+ workloads")
+        self.assertRegex(short.stdout, r"not decided: the time ended after \d+ of \d+ workloads")
         beyond = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--example", "1000000")
         self.assertEqual(beyond.returncode, 2)
         self.assertIn(f"there are {workloads[1]} workloads of depth 1", beyond.stderr)
@@ -156,19 +156,19 @@ class Explore(harness.FolderTest):
         rule = re.search(r"^REJECTED  (\S+): ", done.stdout, re.MULTILINE)[1]
         self.assertIn(f"# requirement: {rule}\n", files[0].read_text(encoding="utf-8"))
         # A reader sees which timestamp was sent.
-        self.assertRegex(done.stdout, r"  sent .*  __ts=\S+")
+        self.assertRegex(done.stdout, r"  sent .*\s+__ts=\S+")
         # Both commands that it prints work as they are.
-        for name in ("replay", "again"):
+        for name in ("replay", "reproduce"):
             command = re.search(rf"^  {name} +(.*)$", done.stdout, re.MULTILINE)[1]
             shown = harness.run_command("sh", "-c", command, cwd=self.folder)
             self.assertEqual(shown.returncode, 1, shown.stdout + shown.stderr)
             self.assertIn(f"REJECTED  {rule}", shown.stdout)
         again = run("explore", "--endpoint", wrong, "--replay", save)
         self.assertEqual(again.returncode, 1, again.stdout + again.stderr)
-        self.assertIn("still rejected, 5 times of 5", again.stdout)
+        self.assertIn("still rejected in 5 of 5 runs", again.stdout)
         right = run("explore", "--endpoint", "inproc:", "--replay", save)
         self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
-        self.assertIn("accepted, 5 times of 5", right.stdout)
+        self.assertIn("accepted in 5 of 5 runs", right.stdout)
 
     def test_known_rejections_are_ignored(self):
         arguments = ["explore", "--endpoint", "inproc:?fault=S01&seed=1", "--max-examples", "300", "--seed", "1", "-q"]

@@ -233,7 +233,7 @@ class SelftestPageTest(PageTest):
         faults, canaries = scores["faults"], scores["canaries"]
         sign = "✓" if faults["stores_as_they_should_be"] == faults["stores"] else "✗"
         self.assertEqual(figures["Faults caught"], f"{faults['stores_as_they_should_be']} of {faults['stores']}{sign}")
-        self.assertTrue(figures["Wrong expectations seen"].startswith(f"{canaries['red']:,} of {canaries['planted']:,}"))
+        self.assertTrue(figures["Wrong expectations detected"].startswith(f"{canaries['red']:,} of {canaries['planted']:,}"))
         title = "Proved for a selection" if self.document["proved"] else "NOT proved"
         self.assertEqual(self.one("#p_verdict").text, title)
         self.assertIn(title, self.browser.title)

@@ -93,15 +93,15 @@ class Explain(ServeTest):
         self.client("mosquitto_pub", "me", "-q", "1", "-t", REQUESTS, "-D", "publish", "response-topic", "clients/me/r", "-D",
                     "publish", "correlation-data", "1", "-m", payload("GET", "k"))
         self.stop_server()
-        self.assertIn("me: GET k: no answer within 5 s, which no right store does\n", self.said())
+        self.assertIn("me: GET k: no response within 5 s, but a conforming store sends one\n", self.said())
 
         self.serve("--explain")
         self.assertEqual(0, run("certify", "-q", "--endpoint", f"mqtt://127.0.0.1:{self.port}", "--run", "notify.content.*",
                                 "--run", "notify.deliver.*").returncode)
         self.wait_for("NTF-SEND-2")
-        self.assertRegex(self.said(), r'fp-\S+: is sent NOTIFY SET fencepost/\S+ "[^"]*", NTF-SEND-1\n')
-        self.assertRegex(self.said(), r"fp-\S+: is sent NOTIFY DELETE fencepost/\S+, NTF-SEND-2\n")
-        self.assertRegex(self.said(), r"fp-\S+: its connection has ended, and with it its \d+ registrations?, LIFE-DISC")
+        self.assertRegex(self.said(), r'fp-\S+: receives NOTIFY SET fencepost/\S+ "[^"]*", NTF-SEND-1\n')
+        self.assertRegex(self.said(), r"fp-\S+: receives NOTIFY DELETE fencepost/\S+, NTF-SEND-2\n")
+        self.assertRegex(self.said(), r"fp-\S+: its connection ended, and with it \d+ registrations?, LIFE-DISC")
 
     def test_it_goes_together_with_a_recording(self):
         self.serve("--explain", "--record", self.folder / "made.yaml")
@@ -127,8 +127,8 @@ class Control(ServeTest):
     def test_what_is_wrong_is_said_and_changes_nothing(self):
         self.serve("--control", "--fault", "D02")
         self.assertRegex(self.control("fault nope"), '^refused: option fault is "nope"; expected one of `fencepost list')
-        self.assertRegex(self.control("quota 3"), '^refused: "quota 3" is no control message; expected state, or one of')
-        self.assertRegex(self.control("response_delay_ms 1h"), "^refused: .*expected milliseconds between 0 and 60000")
+        self.assertRegex(self.control("quota 3"), '^refused: "quota 3" is not a control message; expected state, or one of')
+        self.assertRegex(self.control("response_delay_ms 1h"), "^refused: .*expected milliseconds from 0 to 60000")
         self.assertRegex(self.control("state"), "^fault D02, response_delay_ms 0,")
         retained = self.client("mosquitto_sub", "sub", "-t", "fencepost/control/state", "-C", "1", "-W", "30")
         self.assertRegex(retained.stdout, "^fault D02, ")
@@ -173,7 +173,8 @@ class Access(ServeTest):
     def test_a_throw_away_certificate(self):
         url = self.serve("--tls", self.folder / "ca.pem", "--tls-host", "store.example")
         self.assertRegex(url, r"^mqtts://127\.0\.0\.1:\d+$")
-        self.assertRegex(self.said(), r"its certificate is for localhost, 127\.0\.0\.1, ::1, .*store\.example; the CA")
+        self.assertRegex(self.said(), r"the certificate is for localhost, 127\.0\.0\.1, ::1, .*store\.example; "
+                                      "clients must trust the CA")
         for host in ("localhost", "127.0.0.1"):
             descriptor = self.write("endpoint.yaml", f"url: mqtts://{host}:{self.port}\ntls: {{ca: ca.pem}}\n")
             done = run("certify", "-q", "--descriptor", descriptor, "--run", "get.*")
@@ -200,7 +201,8 @@ class Access(ServeTest):
 
     def test_who_can_reach_it_is_said(self):
         self.assertRegex(self.serve("--bind", "0.0.0.0"), r"^mqtt://127\.0\.0\.1:\d+$")
-        self.assertIn("OPEN TO OTHERS: whoever reaches any address of this machine may use it, without a password", self.said())
+        self.assertIn("OPEN TO OTHERS: every host that reaches any address of this machine may use this store, "
+                      "without a password", self.said())
         self.stop_server()
         self.serve("--bind", "127.0.0.2")
         self.assertNotIn("OPEN", self.said())
@@ -213,11 +215,11 @@ class Access(ServeTest):
         for arguments, said in (
                 (["--bind", "nowhere"], "--bind nowhere: that is no IP address; expected an IP address of this machine"),
                 (["--bind", "192.0.2.1"], "--bind 192.0.2.1: Cannot assign requested address; expected"),
-                (["--user", "me"], "1 --user and 0 --password-file; expected one file for each user"),
+                (["--user", "me"], "--user is given 1 time and --password-file 0 times; expected one file for each user"),
                 (["--user", "me", "--password-file", "/no/such"], "--password-file: cannot read /no/such"),
                 (["--user", "me", "--password-file", here], "is empty; expected a password"),
-                (["--user", "a:b", "--password-file", self.write("pw", "x\n")], "a user name has neither colons"),
-                (["--client-ca", here], "--client-ca is for TLS: add --tls FILE, or --certificate and --key"),
+                (["--user", "a:b", "--password-file", self.write("pw", "x\n")], "a user name must not be empty"),
+                (["--client-ca", here], "--client-ca needs TLS: add --tls FILE, or --certificate and --key"),
                 (["--certificate", here, "--key", here], f"cannot use the certificate {here}: "),
                 (["--tls", "/no/such/folder/ca.pem"], "/no/such/folder/ca.pem"),
                 (["--certificate", here], "--certificate requires --key"),

@@ -198,7 +198,7 @@ class AtTheEndOfCertify(harness.FolderTest):
         for wrong in ("0s", "soon", "-1s"):
             done = harness.run("certify", "--endpoint", "inproc:", f"--stress={wrong}")
             self.assertEqual(done.returncode, 2)
-            self.assertIn("must be none, short or a duration", done.stderr)
+            self.assertIn("expected none, short or a duration", done.stderr)
 
 
 if __name__ == "__main__":

@@ -254,10 +254,10 @@ class TimelinePageTest(PageTest):
                                     {"type": "call", "id": 1, "at": 5, "client": 1, "key": "k", "request": "GET"},
                                     {"type": "return", "id": 1, "at": 9, "reply": "missing"}], code=0)
         self.open_file(page)
-        self.assertEqual((self.one("#p_verdict").text, self.all(".finding")), ("No violation", []))
+        self.assertEqual((self.one("#p_verdict").text, self.all(".finding")), ("No violations", []))
         self.assertEqual(self.view()[2], 1)
         self.open_file(self.check("empty", [{"type": "history", "format": 1}], code=5))
-        self.assertEqual(self.one("#p_verdict").text, "No operation")
+        self.assertEqual(self.one("#p_verdict").text, "No operations")
 
     def test_texts_stay_text(self):
         def change(document):

@@ -12,9 +12,9 @@
 namespace fencepost::workload {
 namespace {
 
-// Behind each sequence: what tells the states of a key apart. Is it there, with which value; would
-// a condition hold; does it want a token, is anybody told. A request may end what an expiry would
-// have shown, so that time passes first where something expires soon.
+// After each sequence: what distinguishes the states of a key. Is it there, with which value; would
+// a condition hold; does it need a token, is there a notification. A request may end what an expiry
+// would have shown, so that time passes first where something expires soon.
 constexpr std::string_view kTellApart =
     "c1 GET k0\n"
     "c0 VDEL k0 \"none has this\"\n"
@@ -213,7 +213,7 @@ void add_with_other_words(const std::vector<std::string>& request, std::set<std:
   }
 }
 
-// So many of them are asked in one workload: each changes one key at most.
+// This many of them are in one workload: each changes one key at most.
 constexpr std::size_t kPayloadsOfATrace = 8;
 
 std::size_t power(std::size_t base, std::size_t exponent) {
@@ -349,14 +349,14 @@ std::vector<std::string> Enumeration::bound() const {
                     " payloads that differ from a request in one byte, number or word");
       continue;
     }
-    const char* each = part.in_a_row == 1   ? "each one"
-                       : part.in_a_row == 2 ? "each two in a row"
-                                            : "each three in a row";
+    const char* each = part.in_a_row == 1   ? "each of"
+                       : part.in_a_row == 2 ? "each pair of"
+                                            : "each sequence of three of";
     const std::string from =
         part.states->size() == 1
-            ? "from nothing"
+            ? "from an empty store"
             : "in each of " + std::to_string(part.states->size()) + " states of a key";
-    out.push_back(std::to_string(part.size) + " workloads: " + each + " of " +
+    out.push_back(std::to_string(part.size) + " workloads: " + each + " " +
                   std::to_string(part.requests->size()) + " requests, " + from);
   }
   return out;

@@ -7,7 +7,7 @@
 //   say(all.bound());  // "each of 11 states, then each of 428 requests; ..."
 //
 // The idea is that of the W-method (Chow 1978): all sequences up to a length from each state,
-// followed by requests that tell the states apart (docs/COMPLETE.md). Pure and thread safe.
+// followed by requests that distinguish the states (docs/COMPLETE.md). Pure and thread safe.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ class Enumeration {
   [[nodiscard]] std::vector<std::string> bound() const;
 
  private:
-  // States, and so many requests in a row behind each; or payloads that are nearly requests.
+  // States, and this many requests in a row after each; or payloads that are nearly requests.
   struct Part {
     const std::vector<Trace>* states = nullptr;
     const Trace* requests = nullptr;

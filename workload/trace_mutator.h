@@ -1,5 +1,5 @@
 // Mutations of traces that keep their meaning: operations come and go, fields change, timestamps
-// move about the limits. Traces in which clients meet at the same keys, values and tokens are
+// move about the limits. Traces in which clients use the same keys, values and tokens are
 // preferred, because that is where stores go wrong.
 //
 //   Random random(seed);
@@ -20,10 +20,10 @@ namespace fencepost::workload {
 // Changes the bytes of a value; the result is cut to kMaxValueBytes. In a fuzzer, its own mutation.
 using ValueMutation = std::function<void(std::string& value, Random& random)>;
 
-// The mutation used where there is none: a byte more, less, or another.
+// The mutation used without a seed: a byte more, less, or different.
 void change_bytes(std::string& value, Random& random);
 
-// A random operation, in which a few clients meet at a few keys.
+// A random operation of a few clients on a few keys.
 [[nodiscard]] Operation random_operation(Random& random);
 
 // Changes a trace in one place or a few. Input and result are normalized and have at most

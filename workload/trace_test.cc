@@ -75,7 +75,7 @@ TEST(TraceText, SaysWhatItExpectedAndWhere) {
   EXPECT_EQ(error("sleep 5"), "line 1: expected a client, wait or wall");
   std::string long_text;
   for (std::size_t i = 0; i <= kMaxOperations; ++i) long_text += "wait 1\n";
-  EXPECT_THAT(error(long_text), HasSubstr("line 257: expected no more operations"));
+  EXPECT_THAT(error(long_text), HasSubstr("line 257: expected at most 256 operations"));
 }
 
 TEST(TraceBytes, AreAFewBytesAnOperation) {

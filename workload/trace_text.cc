@@ -263,7 +263,8 @@ Result<Trace, std::string> parse_trace(std::string_view text) {
       return fail("line " + std::to_string(line) + ": expected " + *expected);
     }
     if (trace.size() == kMaxOperations) {
-      return fail("line " + std::to_string(line) + ": expected no more operations");
+      return fail("line " + std::to_string(line) + ": expected at most " +
+                  std::to_string(kMaxOperations) + " operations");
     }
     trace.push_back(normalized(std::move(operation)));
   }

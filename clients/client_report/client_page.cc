@@ -44,7 +44,7 @@ std::string hex_view(std::string_view bytes) {
 
 std::string packet_html(const Finding& finding, bool open) {
   if (finding.packet.empty())
-    return "<p class=\"label\">It is about packets that did not come.</p>\n";
+    return "<p class=\"label\">It concerns packets that were not sent.</p>\n";
   const std::string_view shown = std::string_view(finding.packet).substr(0, kMaxShownBytes);
   std::string label = fmt::format("{} of {} bytes", packet_name(finding), finding.packet_bytes);
   if (shown.size() < finding.packet_bytes) label += fmt::format(", the first {}", shown.size());
@@ -52,7 +52,7 @@ std::string packet_html(const Finding& finding, bool open) {
                      open ? " open" : "", label, hex_view(shown));
 }
 
-// The bytes of the first one of a rule are in view.
+// The bytes of the first finding of a rule are visible.
 std::string finding_html(const Finding& finding, bool first) {
   return fmt::format(
       "<li class=\"seen\"><p class=\"why\">{}</p>\n<p class=\"who\"><span>client "
@@ -71,7 +71,7 @@ std::string rule_html(const Rule& rule, std::size_t times, const std::string& fi
       must ? "bad" : "doubt", rule.id, rule.id, level_name(rule), level_name(rule),
       text::counted(times, "finding"), page::html(sentence_of(rule)), findings);
   if (shown < times) {
-    out += fmt::format("<p class=\"label\">{} of them are shown.</p>\n", shown);
+    out += fmt::format("<p class=\"label\">{} shown.</p>\n", shown);
   }
   return out + "</section>\n";
 }
@@ -108,14 +108,14 @@ std::string kept_html(const JudgedClients& judged) {
                         rule.id, level_name(rule), page::html(sentence_of(rule)));
   }
   return fmt::format(
-      "<details class=\"kept\"><summary>{} that no client broke</summary>\n<div class=\"table\">"
+      "<details class=\"kept\"><summary>{} that no client breaks</summary>\n<div class=\"table\">"
       "<table><thead><tr><th scope=\"col\">rule</th><th scope=\"col\">level</th><th "
-      "scope=\"col\">what clients do</th></tr></thead>\n<tbody>\n{}</tbody></table></div>"
+      "scope=\"col\">requirement</th></tr></thead>\n<tbody>\n{}</tbody></table></div>"
       "</details>\n",
       text::counted(count, "rule"), rows);
 }
 
-// What may be a right client's, too.
+// What a conforming client may do, too.
 std::string undecided_html(const clients::Tally& tally) {
   if (tally.undecided.empty()) return {};
   std::string rows;
@@ -126,7 +126,7 @@ std::string undecided_html(const clients::Tally& tally) {
   return fmt::format(
       "<details class=\"kept\"><summary>{} undecided: a conforming client may do the "
       "same</summary>\n<div class=\"table\"><table><thead><tr><th scope=\"col\">rule</th><th "
-      "scope=\"col\">times</th><th scope=\"col\">the first one</th></tr></thead>\n<tbody>\n{}"
+      "scope=\"col\">times</th><th scope=\"col\">first occurrence</th></tr></thead>\n<tbody>\n{}"
       "</tbody></table></div></details>\n",
       text::counted(tally.undecided.size(), "rule"), rows);
 }
@@ -134,7 +134,7 @@ std::string undecided_html(const clients::Tally& tally) {
 std::string facts_html(const JudgedClients& judged) {
   std::string out;
   if (judged.tally.not_judged > 0) {
-    out += fmt::format("<span>not judged to the end <b>{}</b></span> ",
+    out += fmt::format("<span>judged only in part <b>{}</b></span> ",
                        text::counted(judged.tally.not_judged, "connection"));
   }
   for (const CommandEnd& end : judged.commands) {

@@ -74,7 +74,7 @@ std::string name(ClientVerdict verdict) {
 std::string line_of(const Finding& finding) {
   const bool must = finding.rule->level == RuleLevel::kMust;
   std::string out =
-      fmt::format("client {} {} {}: {}", client_of(finding), must ? "breaks" : "should mind",
+      fmt::format("client {} {} {}: {}", client_of(finding), must ? "breaks" : "should follow",
                   finding.rule->id, text::one_line(text::printable(finding.because)));
   if (finding.packet.empty()) return out;
   const std::string_view shown = shown_part(finding);
@@ -84,25 +84,30 @@ std::string line_of(const Finding& finding) {
 }
 
 std::string summary_of(const JudgedClients& judged) {
+  constexpr std::size_t kWidth = 100 - std::string_view("fencepost: ").size();
+  const auto wrapped = [](const std::string& line) {
+    return text::wrap(line, {.width = kWidth, .indent = 4}) + "\n";
+  };
   const clients::Tally& tally = judged.tally;
   std::string out =
-      fmt::format("{} of {} over {} judged by {} rules\n", text::counted(tally.requests, "request"),
-                  text::counted(tally.clients, "client"),
+      fmt::format("{} of {} over {}, judged by {} rules\n",
+                  text::counted(tally.requests, "request"), text::counted(tally.clients, "client"),
                   text::counted(tally.connections, "connection"), clients::rules().size());
   if (tally.not_judged > 0) {
-    out += fmt::format("{} not judged to the end: beyond a limit, or no MQTT\n",
+    out += fmt::format("{} judged only in part: beyond a limit, or not MQTT\n",
                        text::counted(tally.not_judged, "connection"));
   }
   for (const Rule& rule : clients::rules()) {
     const std::size_t count = times(tally, rule);
     if (count == 0) continue;
-    out += fmt::format("  {} ({}), {}: {}\n", rule.id, level_name(rule),
-                       text::counted(count, "finding"), sentence_of(rule));
+    out += wrapped(fmt::format("  {} ({}), {}: {}", rule.id, level_name(rule),
+                               text::counted(count, "finding"), sentence_of(rule)));
   }
   for (const auto& [id, doubt] : tally.undecided) {
-    out += fmt::format("  {} is undecided {}, as a conforming client may do the same: {}\n", id,
-                       doubt.times == 1 ? "once" : fmt::format("{} times", doubt.times),
-                       text::one_line(text::printable(doubt.because)));
+    out +=
+        wrapped(fmt::format("  {} is undecided {}, because a conforming client may do the same: {}",
+                            id, doubt.times == 1 ? "once" : fmt::format("{} times", doubt.times),
+                            text::one_line(text::printable(doubt.because))));
   }
   for (const CommandEnd& end : judged.commands) {
     out += fmt::format("command: {} ended with exit code {}\n", command_text(end), end.exit_code);

@@ -55,7 +55,7 @@ bool has_to_wait() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == 
 
 Result<std::unique_ptr<AdapterProcess>, StartError> AdapterProcess::start(
     const std::vector<std::string>& command, const std::vector<std::string>& variables) {
-  // A child that ends while we write to it is told by its end, not by a signal to us.
+  // A child that ends while we write to it is noticed by its end, not by a signal to us.
   std::signal(SIGPIPE, SIG_IGN);
   auto input = make_pipe();
   if (!input) return fail(input.error());
@@ -110,7 +110,7 @@ void AdapterProcess::write_waiting() {
   while (!to_write_.empty() && input_) {
     const ssize_t written = write(input_->descriptor(), to_write_.data(), to_write_.size());
     if (written < 0) {
-      if (!has_to_wait()) to_write_.clear();  // nobody reads it
+      if (!has_to_wait()) to_write_.clear();  // it is not read
       return;
     }
     to_write_.erase(0, static_cast<std::size_t>(written));
@@ -171,18 +171,18 @@ std::optional<std::string> AdapterProcess::take_line() {
 }
 
 std::string AdapterProcess::how_it_ended() {
-  if (is_known_to_have_ended_) return "does not run any more";
-  input_.reset();  // that is how an adapter is told to end
+  if (is_known_to_have_ended_) return "is no longer running";
+  input_.reset();  // so an adapter learns that it has to end
   constexpr timespec kInterval{.tv_sec = 0, .tv_nsec = 5'000'000};
   const auto deadline = std::chrono::steady_clock::now() + kToEnd;
   while (!child_.has_ended() && std::chrono::steady_clock::now() < deadline) {
-    move();  // it may wait for somebody to read
+    move();  // it may be blocked on a write
     nanosleep(&kInterval, nullptr);
   }
   const ChildEnding ending = child_.kill_all();  // with all that it has started
   is_known_to_have_ended_ = true;
   read_errors();
-  return (ending.signal == 0 ? "ended with " : "was ended by ") + ending.text();
+  return (ending.signal == 0 ? "ended with " : "was killed by ") + ending.text();
 }
 
 }  // namespace fencepost::client_run

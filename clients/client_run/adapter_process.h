@@ -1,4 +1,4 @@
-// A child process that is told by lines, and answers by lines: the adapter of a client.
+// A child process that reads commands and writes results, as lines: the adapter of a client.
 //
 //   auto adapter = AdapterProcess::start({"python3", "adapter.py"});
 //   (*adapter)->send("{...}\n");
@@ -35,7 +35,7 @@ struct StartError {
 
 class AdapterProcess {
  public:
-  // Starts it, in a process group of its own; from now on this process ignores SIGPIPE. The error
+  // Starts it, in its own process group; from now on this process ignores SIGPIPE. The error
   // says why it cannot be started.
   // It gets the variables that are for every child (base/child_environment.h), and these.
   [[nodiscard]] static Result<std::unique_ptr<AdapterProcess>, StartError> start(
@@ -49,9 +49,9 @@ class AdapterProcess {
   // Adds what move() waits for.
   void add_waits(std::vector<pollfd>& to) const;
 
-  // Takes the line, and writes what can be written at once.
+  // Takes the line, and writes what can be written without waiting.
   void send(std::string_view line);
-  // Reads and writes what can be at once.
+  // Reads and writes what it can without waiting.
   void move();
   // Its next line, without its end.
   [[nodiscard]] std::optional<std::string> take_line();

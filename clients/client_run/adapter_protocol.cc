@@ -44,7 +44,7 @@ std::optional<json> object_of(std::string_view line) {
 }
 
 std::string not_a_line(std::string_view line) {
-  return "the adapter has written " + in_quotes(line) + ", which is no JSON object in one line";
+  return "the adapter wrote " + in_quotes(line) + ", which is not a JSON object on one line";
 }
 
 std::string bytes_member(const JsonMembers& members, const char* name) {
@@ -95,7 +95,7 @@ void read_success(const json& object, CommandKind command, JsonDiagnostic& diagn
     case CommandKind::kDel:
     case CommandKind::kVdel:
       out.kind = ResultKind::kDeleted;
-      // Whatever the SDK makes of a reply is a result.
+      // Any result that the SDK makes of a reply counts.
       out.count =
           members.integer<std::int64_t>("deleted", std::numeric_limits<std::int64_t>::min());
       return;
@@ -142,7 +142,8 @@ Result<Greeting, std::string> read_greeting(std::string_view line) {
   if (diagnostic.any()) return fail("its greeting: " + diagnostic.text());
   if (version != kAdapterVersion) {
     return fail("it speaks version " + std::to_string(version) +
-                " of the adapters' language, and we " + std::to_string(kAdapterVersion));
+                " of the adapter protocol, but this program speaks " +
+                std::to_string(kAdapterVersion));
   }
   return out;
 }
@@ -192,11 +193,11 @@ Result<Report, std::string> read_report(std::string_view line, CommandKind comma
   const JsonMembers members(*object, "", diagnostic);
   Report out;
   if (members.has("error") == members.has("ok")) {
-    return fail("the result " + in_quotes(line) + " needs either ok or error");
+    return fail("the result " + in_quotes(line) + " must have either ok or error");
   }
   const json* body = members.find(members.has("error") ? "error" : "ok");
   if (!body->is_object())
-    return fail("the result " + in_quotes(line) + ": ok and error are objects");
+    return fail("the result " + in_quotes(line) + ": ok and error must be objects");
   if (members.has("error")) {
     const JsonMembers error(*body, "/error", diagnostic);
     out.kind = ResultKind::kError;
@@ -210,26 +211,26 @@ Result<Report, std::string> read_report(std::string_view line, CommandKind comma
 }
 
 std::string describe(const Report& report) {
-  const std::string version = report.version ? " of version " + in_quotes(*report.version) : "";
+  const std::string version = report.version ? " with version " + in_quotes(*report.version) : "";
   switch (report.kind) {
     case ResultKind::kOk:
       return "success";
     case ResultKind::kApplied:
-      return "that the value is set" + version;
+      return "the value is set" + version;
     case ResultKind::kNotApplied:
-      return "that the condition does not hold" + version;
+      return "the condition does not hold" + version;
     case ResultKind::kValue:
       return "the value " + in_quotes(report.value) + version;
     case ResultKind::kMissing:
-      return "nothing there" + version;
+      return "no value" + version;
     case ResultKind::kDeleted:
-      if (report.count == -1) return "that the value is another one";
+      if (report.count == -1) return "the value is different";
       return std::to_string(report.count) + " deleted";
     case ResultKind::kHeld:
-      return "that the lock is held" +
+      return "the lock is held" +
              (report.version ? ", with the token " + in_quotes(*report.version) : "");
     case ResultKind::kNotHeld:
-      return "that the lock is not held";
+      return "the lock is not held";
     case ResultKind::kChanged:
       if (report.operation == codec::Operation::kDelete) {
         return "the deletion of " + in_quotes(report.key) + version;

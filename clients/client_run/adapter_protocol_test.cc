@@ -74,12 +74,12 @@ TEST_P(BadReport, IsRefused) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadReport,
-    ::testing::Values(BadLine{"", CommandKind::kGet, "no JSON object in one line"},
-                      BadLine{"[1]", CommandKind::kGet, "no JSON object in one line"},
-                      BadLine{R"({"id":1})", CommandKind::kGet, "needs either ok or error"},
+    ::testing::Values(BadLine{"", CommandKind::kGet, "not a JSON object on one line"},
+                      BadLine{"[1]", CommandKind::kGet, "not a JSON object on one line"},
+                      BadLine{R"({"id":1})", CommandKind::kGet, "must have either ok or error"},
                       BadLine{R"({"id":1,"ok":{},"error":{}})", CommandKind::kGet,
-                              "needs either ok or error"},
-                      BadLine{R"({"id":1,"ok":true})", CommandKind::kGet, "are objects"},
+                              "must have either ok or error"},
+                      BadLine{R"({"id":1,"ok":true})", CommandKind::kGet, "must be objects"},
                       BadLine{R"({"id":1,"ok":{}})", CommandKind::kGet, "\"value\""},
                       BadLine{R"({"id":1,"ok":{"value":"0"}})", CommandKind::kGet, "hexadecimal"},
                       BadLine{R"({"id":1,"ok":{"value":"zz"}})", CommandKind::kGet, "hexadecimal"},
@@ -118,7 +118,7 @@ TEST(AdapterProtocol, GreetingsAreChecked) {
       read_greeting(R"({"fencepost_adapter":1,"name":"n","capabilities":["set","get"]})");
   ASSERT_TRUE(good);
   EXPECT_TRUE(good->capabilities.contains("get"));
-  EXPECT_THAT(read_greeting("hello").error(), HasSubstr("no JSON object"));
+  EXPECT_THAT(read_greeting("hello").error(), HasSubstr("not a JSON object"));
   EXPECT_THAT(read_greeting(R"({"fencepost_adapter":2,"name":"n","capabilities":[]})").error(),
               HasSubstr("version 2"));
   EXPECT_THAT(read_greeting(R"({"fencepost_adapter":1,"name":"n","capabilities":[1]})").error(),

@@ -108,7 +108,7 @@ std::string_view of_difference(const Command& wanted, const Words& right, const 
   return grammar_of(wanted.kind);
 }
 
-// How many words are as they should be, whatever their case.
+// How many words are as they should be, in any letter case.
 std::size_t likeness(const Words& right, const Words& sent) {
   std::size_t out = 0;
   for (std::size_t i = 0; i < std::min(right.size(), sent.size()); ++i) {
@@ -253,7 +253,7 @@ std::string_view of_reply(const CommandStep& step, const Report* report) {
   if (step.expected.empty()) return "";
   const Expected& expected = step.expected.front();
   const bool is_error = report != nullptr && report->kind == ResultKind::kError;
-  // An error was told, but with another text.
+  // An error was reported, but with another text.
   if (is_error && expected.error) return judge::rule_of_text(*expected.error);
   if (report != nullptr && expected.error) return "RESP-ERROR-FORM-1";
   return of_answer(step).value_or(of_plain_reply(step.command, expected));

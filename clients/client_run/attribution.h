@@ -1,6 +1,6 @@
 // Which rule a client breaks that has failed a step: that of what it sent wrongly, or that of the
-// reply which it has not understood. So an innocent rule that a case happens to name is not
-// charged.
+// reply which it has not understood. So a failure is not attributed to a rule only because the case
+// names it.
 //
 //   charge::of_reply({.command = {.kind = CommandKind::kGet}, .expected = {missing}})  ->
 //       GET-MISS-1
@@ -20,17 +20,18 @@
 
 namespace fencepost::client_run::attribution {
 
-// The request that was told has not come, but these requests, which nobody has expected: the rule
+// The expected request has not come, but these requests, which were not expected: the rule
 // of the option, the argument or the bytes in which the nearest of them differs. Without any, the
 // rule that says how the request is sent.
 [[nodiscard]] std::string_view of_request(const Command& wanted,
                                           const std::deque<std::string>& others);
 
-// The token that was told was not sent, or another one was.
+// The token of the command was not sent, or a different one was.
 [[nodiscard]] std::string_view of_token(CommandKind command);
 
-// What is unusual about what the broker does with the request: the rule that a client needs to cope
-// with it. Nothing: a right store answers so. Empty: it is unusual, and no rule follows from it.
+// What is unusual about the reaction of the broker to the request: the rule that a client needs to
+// cope with it. Nothing: a conforming store answers so. Empty: it is unusual, and no rule follows
+// from it.
 [[nodiscard]] std::optional<std::string_view> of_answer(const CommandStep& step);
 
 // The result of a command is not what the reply says. `report`: what was reported; nothing: none.
@@ -40,8 +41,8 @@ namespace fencepost::client_run::attribution {
 // The version that was reported is not that of the reply.
 [[nodiscard]] std::string_view of_version(ResultKind reported);
 
-// The next notification is another one, or (kMissing) none. `observed`: is the key of the one that
-// was told observed? `is_later`: it is right, but not the next one.
+// The next notification is a different one, or (kMissing) none. `observed`: is its key observed?
+// `is_later`: it is right, but not the next one.
 struct ReceivedNotification {
   const Report& report;
   bool observed = false;
@@ -50,15 +51,15 @@ struct ReceivedNotification {
 [[nodiscard]] std::string_view of_notification(const NotificationStep& wanted,
                                                const ReceivedNotification& notification);
 
-// What a step that is no command does to a client: the rule that it needs to cope with it. Nothing:
-// nothing unusual.
+// What a step that is not a command does to a client: the rule that it needs to cope with it.
+// Nothing: nothing unusual.
 [[nodiscard]] std::optional<std::string_view> of_event(const Step& step);
 
-// A rule for whatever can fail about the step: does one follow from it, or is one cited?
+// A rule for every failure of the step: does one follow from it, or is one cited?
 [[nodiscard]] bool is_attributed(const Step& step);
 
-// The rules that a failure of the case can be charged to: those that it names, that its steps cite,
-// and that follow from its steps.
+// The rules that a failure of the case can be attributed to: those that it names, that its steps
+// cite, and that follow from its steps.
 [[nodiscard]] std::set<std::string, std::less<>> rules_of(const ClientCase& test_case);
 
 }  // namespace fencepost::client_run::attribution

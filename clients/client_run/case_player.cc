@@ -86,7 +86,7 @@ class CasePlayer {
     const Moment began = std::chrono::steady_clock::now();
     auto test_bed = TestBed::open(broker_options(case_, options_.dialect), adapter_);
     if (!test_bed) {
-      result_.suite_error = "no port for our broker: " + test_bed.error();
+      result_.suite_error = "no port for Fencepost's broker: " + test_bed.error();
       return std::move(result_);
     }
     test_bed_ = std::move(*test_bed);
@@ -95,7 +95,8 @@ class CasePlayer {
     if (!result_.adapter_is_lost) end_connection();
     test_bed_->close();
     take_findings();
-    if (!test_bed_->error().empty()) result_.suite_error = "our broker " + test_bed_->error();
+    if (!test_bed_->error().empty())
+      result_.suite_error = "Fencepost's broker " + test_bed_->error();
     result_.wire = test_bed_->broker().trace();
     result_.time =
         std::chrono::duration_cast<Milliseconds>(std::chrono::steady_clock::now() - began);
@@ -211,7 +212,7 @@ class CasePlayer {
       if (!wait_for({&under_way})) return;
       const auto report = read_report(*under_way.line, CommandKind::kNotification);
       if (!report) return distrust(report.error());
-      // QoS 1: what has come may come again.
+      // QoS 1: a notification may come again.
       const std::string description = describe(*report);
       if (report->kind == ResultKind::kChanged && description == last_notification_) continue;
       const bool is_it =
@@ -222,10 +223,10 @@ class CasePlayer {
         last_notification_ = description;
       } else if (reconnected_ && report->kind == ResultKind::kChanged &&
                  observed_.contains(report->key)) {
-        continue;  // a client may read what it has missed, and tell that
+        continue;  // a client may read what it has missed, and report that
       } else {
         add_problem(rule_of_notification(step, *report), wanted,
-                    report->kind == ResultKind::kMissing ? "none came" : description);
+                    report->kind == ResultKind::kMissing ? "no notification" : description);
       }
       return;
     }
@@ -242,11 +243,12 @@ class CasePlayer {
     const bool observed = observed_.contains(report.key);
     const std::string_view own =
         attribution::of_notification(wanted, {report, observed, observed && is_of_case});
-    // What a right store never sends is told, or has kept what it sends from being told.
+    // What a conforming store never sends was reported, or has kept other messages from being
+    // reported.
     const bool is_provoked = provoked_.starts_with("NTF-") || provoked_.starts_with("LIFE-");
     const bool is_strange = report.kind == ResultKind::kMissing || (observed && !is_of_case);
     const bool other_key = report.key != wanted.key && report.kind == ResultKind::kChanged;
-    // That the change is told of another key is wrong whatever the step is for.
+    // A notification of another key is wrong whatever the step is for.
     if (own == "NTF-TOPIC-1") return own;
     return cited_or(is_provoked && is_strange && !other_key ? provoked_ : own);
   }
@@ -272,8 +274,8 @@ class CasePlayer {
                                            after(options_.timeout + options_.grace));
     if (!back && !notice_loss()) {
       add_problem(cited_or("LIFE-KEY-1"),
-                  "a new connection, as the adapter says that its SDK makes one by itself",
-                  "none came");
+                  "a new connection, because the adapter states that its SDK reconnects by itself",
+                  "no new connection");
     }
     if (!back || step.observed.empty()) return;
     const bool again = test_bed_->run_until([&] { return broker().is_observed(step.observed); },
@@ -281,7 +283,7 @@ class CasePlayer {
     if (again || notice_loss()) return;
     add_problem(cited_or("LIFE-RECONNECT-1"),
                 fmt::format("KEYNOTIFY \"{}\" again", escape(step.observed, kMaxOfKey)),
-                "it has not come on the new connection");
+                "it was not sent on the new connection");
   }
 
   // --- commands ---
@@ -316,7 +318,7 @@ class CasePlayer {
     return out;
   }
 
-  // Takes the lines that have come. False after one that is none.
+  // Takes the lines that have arrived. False after one that answers no command.
   bool take_lines(const std::vector<Underway*>& all) {
     while (auto line = adapter_.take_line()) {
       constexpr std::size_t kMaxReports = 60;
@@ -349,24 +351,24 @@ class CasePlayer {
     };
     if (test_bed_->run_until(done, after(most + options_.grace))) {
       if (!strange_) return true;
-      distrust(fmt::format("a line that answers none of the commands under way, {}: \"{}\"",
+      distrust(fmt::format("a line that answers none of the pending commands, {}: \"{}\"",
                            ids_of(all), escape(*strange_, kMaxOfKey * 4)));
       return false;
     }
     if (notice_loss(rule_of_no_response(*all.front()->step))) return false;
     lose(rule_of_no_response(*all.front()->step),
-         fmt::format("no result within {} ms: it hangs", (most + options_.grace).count()));
+         fmt::format("no result within {} ms: the adapter hangs", (most + options_.grace).count()));
     return false;
   }
 
-  // What it writes is not to be relied on, and says nothing of the client.
+  // What it writes is not reliable, and shows nothing about the client.
   void distrust(const std::string& what) {
     result_.adapter_error = fmt::format(
-        "the adapter has an error of its own, in case {}, {}: {}; expected is one line for each "
-        "command, with its id and the result, and nothing else on standard output: "
+        "the adapter itself has an error, in case {}, {}: {}; expected one line for each command, "
+        "with its id and the result, and nothing else on standard output: "
         "docs/adapter.schema.json",
         case_.id, step_title_, what);
-    result_.adapter_is_lost = true;  // whatever it says next may be of this
+    result_.adapter_is_lost = true;  // its next lines may belong to this case
     add_problem("", "a result", what);
   }
 
@@ -379,7 +381,7 @@ class CasePlayer {
     return out;
   }
 
-  // Is the adapter gone? `rule`: of the command that is under way; empty: none is.
+  // Is the adapter gone? `rule`: of the pending command; empty: there is none.
   bool notice_loss(std::string_view rule = {}) {
     if (!adapter_.is_gone()) return false;
     lose(rule.empty() ? cited_or(provoked_) : rule, "the adapter " + adapter_.how_it_ended());
@@ -401,7 +403,7 @@ class CasePlayer {
     const auto report = read_report(*under_way.line, step.command.kind);
     if (!report) return distrust(report.error());
     judge_wire(under_way, *report);
-    // What was not sent cannot have been answered.
+    // A request that was not sent has no response.
     if (!result_.problems.empty()) return;
     judge_report(under_way, *report);
     if (step.command.kind == CommandKind::kObserve) observed_.insert(step.command.key);
@@ -409,12 +411,12 @@ class CasePlayer {
     if (!step.saves.empty() && report->version) versions_[step.saves] = *report->version;
   }
 
-  // Was what was told sent?
+  // Was the command sent to the broker?
   void judge_wire(const Underway& under_way, const Report& report) {
     const CommandStep& step = *under_way.step;
     if (step.command.kind == CommandKind::kConnect) {
       if (report.kind == ResultKind::kOk && broker().accepted() == accepted_before_) {
-        add_problem("ENV-MQTT5-1", "a connection to our broker", "none was made");
+        add_problem("ENV-MQTT5-1", "a connection to Fencepost's broker", "no connection");
       }
       return;
     }
@@ -424,8 +426,9 @@ class CasePlayer {
     if (!awaited.came) {
       if (refused) return;
       const auto& others = broker().others();
-      const std::string last =
-          others.empty() ? "" : "; another was: \"" + escape(others.back(), kMaxOfKey * 4) + '"';
+      const std::string last = others.empty() ? ""
+                                              : "; another request was sent: \"" +
+                                                    escape(others.back(), kMaxOfKey * 4) + '"';
       // Where nothing was sent at all, what happened before has kept the client from it.
       const bool is_kept = others.empty() && !provoked_.empty();
       came_to_nothing_ = others.empty();
@@ -441,7 +444,7 @@ class CasePlayer {
                 "__ft " + quoted_or_none(awaited.token));
   }
 
-  // Where the SDK names the holders of its locks itself, it is that name which `holder` tells.
+  // Where the SDK names the holders of its locks itself, `holder` reports that name.
   [[nodiscard]] std::vector<Expected> expected_of(const CommandStep& step) {
     std::vector<Expected> out = step.expected;
     if (step.command.kind != CommandKind::kHolder || broker().own_name().empty()) return out;
@@ -464,7 +467,7 @@ class CasePlayer {
     const bool is_right = std::any_of(expected.begin(), expected.end(), [&](const Expected& each) {
       return is_expected(report, each, options_.dialect, with_text);
     });
-    // A right client may ask again: then a right reply has come.
+    // A conforming client may send the request again: then a right reply has come.
     const bool again = under_way.ticket && broker().awaited(*under_way.ticket).again;
     const bool is_lock = step.command.kind == CommandKind::kLock;
     if (again && !is_lock && report.kind != ResultKind::kError) return;
@@ -481,7 +484,7 @@ class CasePlayer {
       const Awaited& lock = broker().awaited(*under_way.ticket);
       if (is_token_of(lock, report.version)) return;
       return add_problem(attribution::of_version(report.kind),
-                         "the version with which the lock was given, as its token",
+                         "the version with which the lock was acquired, as its token",
                          describe(report));
     }
     const bool has_version =
@@ -504,7 +507,7 @@ class CasePlayer {
     if (report.kind == ResultKind::kError && step.expected.front().kind != ResultKind::kError) {
       return together_ != nullptr ? cited_or("ENV-CORRELATION-1") : rule_of_no_response(step);
     }
-    // The value of another command of those that are under way.
+    // The value of another pending command.
     const bool is_value = report.kind == ResultKind::kValue || report.kind == ResultKind::kMissing;
     const auto is_others = [&](const CommandStep& each) {
       return &each != &step && is_expected(report, each.expected.front(), options_.dialect, false);
@@ -513,7 +516,7 @@ class CasePlayer {
         std::any_of(together_->commands.begin(), together_->commands.end(), is_others)) {
       return cited_or("ENV-CORRELATION-1");
     }
-    // An error was told, with another text: whatever the step is for, that is all that is wrong.
+    // An error was reported, with another text: only that is wrong, whatever the step is for.
     const bool is_text = report.kind == ResultKind::kError && step.expected.front().error;
     return is_text || together_ != nullptr ? own : cited_or(own);
   }
@@ -538,7 +541,8 @@ class CasePlayer {
     if (had_problems) {
       result_.adapter_is_lost = true;
     } else if (!notice_loss()) {
-      lose(provoked_.empty() ? "ENV-MQTT5-1" : provoked_, "no result of disconnect: it hangs");
+      lose(provoked_.empty() ? "ENV-MQTT5-1" : provoked_,
+           "no result of disconnect: the adapter hangs");
     }
   }
 
@@ -576,7 +580,7 @@ class CasePlayer {
       problems.resize(1);
       problems.front().requirement = cause->rule->id;
       problems.front().sentence = cause->rule->text;
-      problems.front().actual = cause->because + "; so " + problems.front().actual;
+      problems.front().actual = cause->because + "; therefore " + problems.front().actual;
       std::erase_if(before, [&](const auto& each) { return each.requirement == cause->rule->id; });
     }
     problems.insert(problems.begin(), before.begin(), before.end());
@@ -603,7 +607,7 @@ class CasePlayer {
   std::map<std::string, std::string> versions_{};  // saved names -> texts
   std::string last_notification_{};
   bool reconnected_ = false;
-  std::set<std::string> observed_{};  // keys, as the adapter was told
+  std::set<std::string> observed_{};  // keys, from the commands
   std::optional<std::string> strange_{};
 };
 

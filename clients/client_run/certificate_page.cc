@@ -22,7 +22,7 @@ constexpr std::size_t kMaxOpen = 3;          // whose packets are in view
 std::string plain(std::string_view text) { return page::html(text::printable(text)); }
 
 std::string problem_html(const ClientProblem& problem) {
-  // Of a packet, what is expected is what its rule says.
+  // For a packet, the rule says what is expected.
   const std::string expected =
       problem.expected.empty()
           ? ""
@@ -65,8 +65,9 @@ std::string root_cause_html(const CaseOutcome& outcome, const CertificateContext
     out += problem_html(each);
     first = false;
   }
-  out += lines_html("the wire: &gt; of the client, &lt; of our broker", played.wire, open);
-  out += lines_html("what the adapter said", played.reports, false);
+  out +=
+      lines_html("packets: &gt; from the client, &lt; from Fencepost's broker", played.wire, open);
+  out += lines_html("output of the adapter", played.reports, false);
   if (!played.last_words.empty()) {
     out += fmt::format(
         "<p class=\"label\">The end of its standard error:</p>\n<pre class=\"words\" "
@@ -77,7 +78,7 @@ std::string root_cause_html(const CaseOutcome& outcome, const CertificateContext
                            page::html(again_command(outcome, context)));
 }
 
-// Of each rule one case in full, and the others behind it.
+// One case of each rule in full, and the others after it.
 std::string root_causes_html(const ClientSuiteResult& result, const CertificateContext& context) {
   std::string out;
   std::size_t shown = 0;
@@ -160,8 +161,9 @@ std::string cases_html(const ClientSuiteResult& result) {
         area.failed == 0 ? "" : fmt::format(", <b class=\"bad\">{} failed</b>", area.failed);
     out += fmt::format(
         "<details class=\"area\"{}><summary>{}: {}{}</summary>\n<div class=\"table\"><table><thead>"
-        "<tr><th scope=\"col\">verdict</th><th scope=\"col\">case</th><th scope=\"col\">what it "
-        "asks for</th><th scope=\"col\">time</th></tr></thead>\n<tbody>\n{}</tbody></table></div>"
+        "<tr><th scope=\"col\">verdict</th><th scope=\"col\">case</th><th "
+        "scope=\"col\">title</th><th "
+        "scope=\"col\">time</th></tr></thead>\n<tbody>\n{}</tbody></table></div>"
         "</details>\n",
         area.failed > 0 ? " open" : "", page::html(name), text::counted(area.cases, "case"), failed,
         area.rows);
@@ -178,11 +180,11 @@ std::string facts_html(const ClientSuiteResult& result, const CertificateContext
   }
   if (result.ended_by) out += "<span>" + plain(result.ended_by->text) + "</span> ";
   for (const auto& [capability, cases] : lacking(result)) {
-    out += fmt::format("<span>it lacks <b>{}</b>: {} skipped</span> ", page::html(capability),
-                       text::counted(cases, "case"));
+    out += fmt::format("<span>missing capability <b>{}</b>: {} skipped</span> ",
+                       page::html(capability), text::counted(cases, "case"));
   }
   if (result.restarts > 0) {
-    out += fmt::format("<span>started again <b>{}</b></span> ",
+    out += fmt::format("<span>adapter restarted <b>{}</b></span> ",
                        text::counted(result.restarts, "time"));
   }
   return "<p class=\"of\">" + out + "</p>\n";
@@ -214,7 +216,7 @@ std::string html_of(const ClientSuiteResult& result, const CertificateContext& c
   const page::PageHeader head = page_header_of(result, context);
   return page::verdict_page(
       page::certificate_page_files(), head,
-      {.product = "a client, certified",
+      {.product = "client certification",
        .main = "differences",
        .document = fmt::format("Client {}: {}", text::one_line(result.greeting.name), head.title)},
       {{"facts", facts_html(result, context)},

@@ -1,4 +1,4 @@
-// What the forms of a certificate have in common: one way to say a thing. Private to client_run/.
+// Texts that all forms of a certificate share. Private to client_run/.
 #pragma once
 
 #include <map>
@@ -10,24 +10,24 @@
 
 namespace fencepost::client_run {
 
-// In one line, with nothing that a terminal would obey.
+// On one line, without control sequences.
 [[nodiscard]] std::string line_text(std::string_view text);
 
 // The rule's sentence; empty: it has none.
 [[nodiscard]] std::string sentence_of(const ClientProblem& problem,
                                       const scenario::Catalogue& catalogue);
 
-// "step 2, get "k" (scenarios/clients/basic.yaml:87)", or that it is of the wire.
+// "step 2, get "k" (scenarios/clients/basic.yaml:87)", or "on the network".
 [[nodiscard]] std::string place_of(const ClientProblem& problem);
 
-// The command that plays this case alone.
+// The command that plays only this case.
 [[nodiscard]] std::string again_command(const CaseOutcome& outcome,
                                         const CertificateContext& context);
 
 // Capabilities that cases were skipped for, and how many.
 [[nodiscard]] std::map<std::string, std::size_t> lacking(const ClientSuiteResult& result);
 
-// What a client does wrongly, once: the cases that break this rule first.
+// A root cause: the cases that break this rule first.
 struct ClientRootCause {
   std::string name{};                       // D1, D2, ...
   std::string rule{};                       // see ClientProblem

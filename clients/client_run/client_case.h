@@ -1,4 +1,4 @@
-// A case for clients, as scenarios/clients/ has them: what an adapter is told to do, what our
+// A case for clients, as in scenarios/clients/: the commands for an adapter, what our
 // broker does with the requests, and what the adapter has to report.
 //
 //   - set: {key: k, value: v}
@@ -24,7 +24,7 @@ namespace fencepost::client_run {
 
 using Milliseconds = std::chrono::milliseconds;
 
-// --- what an adapter is told ---
+// --- commands for an adapter ---
 
 enum class CommandKind {
   kConnect,
@@ -55,13 +55,13 @@ struct Command {
   std::string token{};                          // the name of a version that was saved; empty: none
   std::optional<Milliseconds> timeout{};        // that the SDK waits for a reply; none: the run's
 };
-// The request that it is on the wire; nothing for those that are none. Of a lock, the one that asks
-// for it.
+// Its request on the network; nothing for commands without one. For a lock, the one that
+// acquires it.
 [[nodiscard]] std::optional<codec::Command> request_of(const Command& command);
 
 // --- what our broker does ---
 
-// The store's reply, or what is sent in its place. What is not given is as a right store has it.
+// The store's reply, or what is sent in its place. What is not given is as in a conforming store.
 struct ReplyScript {
   std::optional<std::string> payload{};
   std::optional<codec::ErrorCode> error{};  // the payload is this error
@@ -89,7 +89,7 @@ struct CutAct {};
 using Act = std::variant<PubackAct, ReplyAct, WaitAct, CutAct>;
 
 // What happens when a request has come, in this order. It is carried out unless neither a PUBACK
-// nor a reply is among it. A reply behind a cut goes to whichever connection there is then.
+// nor a reply is among it. A reply after a cut goes to the connection of that time.
 using Answer = std::vector<Act>;
 [[nodiscard]] Answer right_answer();
 
@@ -111,7 +111,7 @@ enum class ResultKind {
 struct Expected {
   ResultKind kind = ResultKind::kOk;
   std::string value{};                      // kValue
-  std::int64_t count = 0;                   // kDeleted; -1: the value is another one
+  std::int64_t count = 0;                   // kDeleted; -1: the value is different
   std::optional<codec::ErrorCode> error{};  // kError: with this text
   std::optional<std::string> text{};        // kError: with this one
 };
@@ -125,7 +125,7 @@ struct CommandStep {
   std::string saves{};                 // a name for the version that is reported
   bool may_be_refused_unsent = false;  // by the SDK
 };
-// All commands at once; replies go out in the order of their requests, or the other way round.
+// All commands concurrently; replies go out in the order of their requests, or reversed.
 struct TogetherStep {
   std::vector<CommandStep> commands{};
   bool reversed = false;
@@ -140,8 +140,8 @@ struct BrokerStep {
   std::optional<std::uint16_t> receive_maximum{};
   std::optional<std::uint32_t> largest_packet{};
   std::optional<std::uint16_t> keep_alive_s{};
-  bool forgets_session = false;           // it has none, whatever the client asks for
-  std::optional<std::uint8_t> refuses{};  // the next connection alone, with this reason code
+  bool forgets_session = false;           // it has none, whatever the client requests
+  std::optional<std::uint8_t> refuses{};  // only the next connection, with this reason code
 };
 struct ClockStep {
   Milliseconds ahead{};  // of this machine's
@@ -151,7 +151,7 @@ struct OtherStep {
   codec::Verb verb = codec::Verb::kSet;
   std::string key{};
   std::string value{};
-  Milliseconds after{0};  // so much later, while the case goes on
+  Milliseconds after{0};  // delay, during which the case continues
 };
 // A message to the notification topic of a key.
 struct NotifyStep {
@@ -162,7 +162,7 @@ struct NotifyStep {
   std::optional<std::string> version{};  // none: a right one; empty: without
   int times = 1;
 };
-// A response that nobody has asked for.
+// An unmatched response.
 struct UnmatchedStep {
   std::string payload{};
   std::string correlation{};
@@ -170,7 +170,7 @@ struct UnmatchedStep {
 struct CutStep {
   std::optional<std::uint8_t> reason{};  // of a DISCONNECT before; none: without one
 };
-// Until the adapter is connected again, by itself or because it is told to.
+// Until the adapter is connected again, by itself or by a command.
 struct ReconnectStep {
   std::string observed{};  // a key that it must observe then, by itself; empty: none
 };

@@ -79,7 +79,7 @@ class ClientStepLoader {
       const std::string& word = entry.key.scalar();
       if (is_one_of(kBesideActions, word)) continue;
       if (out) {
-        reader_.diagnose(entry.key, "a step has one action, and this one has both \"" + *out +
+        reader_.diagnose(entry.key, "a step has one action, but this one has both \"" + *out +
                                         "\" and \"" + word + "\"; make two steps");
         return std::nullopt;
       }
@@ -104,14 +104,14 @@ class ClientStepLoader {
     } else {
       for (const std::string_view beside : {"answer"sv, "expect"sv}) {
         if (const auto found = node.member(beside); found.is_defined()) {
-          reader_.diagnose(found, "only commands have this; \"" + *action + "\" is none");
+          reader_.diagnose(found, "only commands have this; \"" + *action + "\" is not a command");
         }
       }
       load_other_action(*action, node, body, out);
     }
     if (reader_.diagnostics() > before) return std::nullopt;
     if (!attribution::is_attributed(out)) {
-      reader_.diagnose(node, "when this step fails, no rule follows from it: add cites");
+      reader_.diagnose(node, "no rule follows from a failure of this step: add cites");
     }
     return out;
   }
@@ -150,11 +150,11 @@ class ClientStepLoader {
     Command& command = out.command;
     const auto given = [&body](std::string_view name) { return body.member(name).is_defined(); };
     const bool is_set = command.kind == CommandKind::kSet;
-    if (request_of(command) && !given("key")) reader_.diagnose(body, "it needs a key");
+    if (request_of(command) && !given("key")) reader_.diagnose(body, "key is missing");
     if (given("key")) command.key = read_bytes(reader_, body.member("key"), "key").value_or("");
     const bool with_value = is_set || command.kind == CommandKind::kVdel;
     if (with_value != given("value")) {
-      reader_.diagnose(body, with_value ? "it needs a value" : "only set and vdel have a value");
+      reader_.diagnose(body, with_value ? "value is missing" : "only set and vdel have a value");
     }
     if (given("value")) {
       command.value = read_bytes(reader_, body.member("value"), "value").value_or("");
@@ -186,10 +186,10 @@ class ClientStepLoader {
     const bool is_lock = command.kind == CommandKind::kLock;
     const bool with_holder = is_lock || command.kind == CommandKind::kUnlock;
     if (with_holder != given("holder")) {
-      reader_.diagnose(body, with_holder ? "it needs a holder" : "only locks have a holder");
+      reader_.diagnose(body, with_holder ? "holder is missing" : "only locks have a holder");
     }
     if (is_lock != given("lease")) {
-      reader_.diagnose(body, is_lock ? "it needs a lease" : "only lock has a lease");
+      reader_.diagnose(body, is_lock ? "lease is missing" : "only lock has a lease");
     }
     if (!is_lock && (given("renew") || given("wait"))) {
       reader_.diagnose(body, "only lock has renew or wait");
@@ -219,7 +219,7 @@ class ClientStepLoader {
   void load_token(YamlNode node, Command& command) {
     command.token = reader_.text(node, "token").value_or("");
     if (saved_.contains(command.token)) return;
-    reader_.diagnose(node, "no step before saves a version as \"" + command.token + '"');
+    reader_.diagnose(node, "no earlier step saves a version as \"" + command.token + '"');
   }
 
   void load_other_action(const std::string& action, YamlNode step, YamlNode body, Step& out) {
@@ -250,12 +250,12 @@ class ClientStepLoader {
       if (!loaded) return;
       auto* command = std::get_if<CommandStep>(&loaded->what);
       if (command == nullptr || !request_of(command->command)) {
-        reader_.diagnose(item, "together has requests only");
+        reader_.diagnose(item, "together must have only requests");
         return;
       }
       all.commands.push_back(std::move(*command));
     }
-    if (all.commands.size() < 2) reader_.diagnose(body, "together must be at least two requests");
+    if (all.commands.size() < 2) reader_.diagnose(body, "together must have at least two requests");
     if (const auto order = step.member("order"); order.is_defined()) {
       const auto word = reader_.text(order, "order");
       all.reversed = word == "reversed";
@@ -436,7 +436,7 @@ std::set<std::string> needs_of(const Step& step) {
   return out;
 }
 
-// Would an adapter that says "done" to everything, and sends nothing, fail it?
+// Would it fail an adapter that reports success for everything and sends nothing?
 bool asks_for_a_request(const ClientCase& test_case) {
   return std::any_of(test_case.steps.begin(), test_case.steps.end(), [](const Step& step) {
     if (std::holds_alternative<TogetherStep>(step.what)) return true;
@@ -457,7 +457,7 @@ class ClientFileLoader {
     if (!root || !root->member("certifies").is_defined()) return;
     if (!reader.check_map(*root, "the file", kFileFields, {"certifies", "area", "cases"})) return;
     if (root->member("certifies").scalar() != "clients") {
-      reader.diagnose(root->member("certifies"), "certifies: clients is all that there is");
+      reader.diagnose(root->member("certifies"), "certifies must be clients");
     }
     area_ = reader.text(root->member("area"), "area").value_or("");
     const YamlNode cases = root->member("cases");
@@ -490,13 +490,14 @@ class ClientFileLoader {
                            out.requirements.push_back(id);
                            diagnose_unknown(reader, id, item);
                          });
-    if (out.requirements.empty()) reader.diagnose(node, "a case checks at least one requirement");
+    if (out.requirements.empty())
+      reader.diagnose(node, "a case must have at least one requirement");
     if (const auto needs = node.member("requires"); needs.is_defined()) {
       reader.for_each_text(needs, "requires", [&](const std::string& word, YamlNode item) {
         add_need(out, word);
         const auto& known = known_capabilities();
         if (std::find(known.begin(), known.end(), word) != known.end()) return;
-        reader.diagnose(item, "adapters have no capability \"" + word + '"');
+        reader.diagnose(item, "unknown capability of adapters: \"" + word + '"');
       });
     }
     if (const auto forgiven = node.member("forgives"); forgiven.is_defined()) {
@@ -533,7 +534,7 @@ class ClientFileLoader {
     }
     const auto [entry, is_new] = seen_.emplace(loaded.id, loaded.position);
     if (is_new) return;
-    reader.diagnose(node.member("id"), "the case id " + loaded.id + " stands already at " +
+    reader.diagnose(node.member("id"), "the case id " + loaded.id + " is already used at " +
                                            entry->second.file + ":" +
                                            std::to_string(entry->second.line));
   }

@@ -140,8 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadSteps{"      - get: k\n        expect: applied\n", "cannot be expected to report"},
         BadSteps{"      - del: k\n        expect: {value: v}\n",
                  "only get and holder report a value"},
-        BadSteps{"      - lock: {key: l, lease: 1s}\n", "it needs a holder"},
-        BadSteps{"      - lock: {key: l, holder: me}\n", "it needs a lease"},
+        BadSteps{"      - lock: {key: l, lease: 1s}\n", "holder is missing"},
+        BadSteps{"      - lock: {key: l, holder: me}\n", "lease is missing"},
         BadSteps{"      - lock: l\n", "lock"}, BadSteps{"      - set: k\n", "set"},
         BadSteps{"      - unlock: {key: l, holder: me, wait: true}\n",
                  "only lock has renew or wait"},
@@ -150,30 +150,31 @@ INSTANTIATE_TEST_SUITE_P(
         BadSteps{"      - lock: {key: l, holder: me, lease: 1s, px: 5}\n",
                  "only set has a condition or px"},
         BadSteps{"      - holder: l\n", "holder needs an expect"},
-        BadSteps{"      - set: {key: k}\n", "it needs a value"},
+        BadSteps{"      - set: {key: k}\n", "value is missing"},
         BadSteps{"      - get: {key: k, value: v}\n        expect: missing\n",
                  "only set and vdel have a value"},
         BadSteps{"      - del: {key: k, px: 1}\n", "only set has a condition or px"},
         BadSteps{"      - set: {key: k, value: v, condition: XX}\n", "NX or NEX, not \"XX\""},
-        BadSteps{"      - set: {key: k, value: v, token: v1}\n", "no step before saves a version"},
+        BadSteps{"      - set: {key: k, value: v, token: v1}\n", "no earlier step saves a version"},
         BadSteps{"      - set: {key: k, value: v}\n        answer: reply\n", "must be a list"},
         BadSteps{"      - set: {key: k, value: v}\n        answer: [pubrec]\n", "not \"pubrec\""},
         BadSteps{"      - set: {key: k, value: v}\n        answer: [{reply: {error: sintax}}]\n",
                  "did you mean \"syntax\"?"},
         BadSteps{"      - set: {key: k, value: v}\n        cites: NO-1\n", "cites must be one of"},
-        BadSteps{"      - get: k\n        expect: error\n", "no rule follows from it: add cites"},
+        BadSteps{"      - get: k\n        expect: error\n",
+                 "no rule follows from a failure of this step: add cites"},
         BadSteps{"      - del: k\n        answer: [puback, {reply: {properties: [[a, b]]}}]\n",
-                 "no rule follows from it: add cites"},
+                 "no rule follows from a failure of this step: add cites"},
         BadSteps{"      - del: k\n        get: k\n", "both \"del\" and \"get\""},
         BadSteps{"      - del: k\n      - cut: {}\n        expect: ok\n",
                  "only commands have this"},
         BadSteps{"      - del: k\n      - wait: soon\n", "soon"},
         BadSteps{"      - together: [{del: k}]\n", "at least two requests"},
-        BadSteps{"      - together: [{del: k}, {cut: {}}]\n", "together has requests only"},
+        BadSteps{"      - together: [{del: k}, {cut: {}}]\n", "together must have only requests"},
         BadSteps{"      - del: k\n      - notification: {key: k, operation: move}\n",
                  "set or delete, not \"move\""},
         BadSteps{"      - del: k\n      - broker: {receive_maximum: 0}\n", "receive_maximum"},
-        BadSteps{"      - set: {key: k, value: {fill_packet: 0}}\n", "no packets to fill"},
+        BadSteps{"      - set: {key: k, value: {fill_packet: 0}}\n", "cannot fill packets"},
         BadSteps{"      - del: k\n      - clock: {}\n", "either ahead or behind"},
         BadSteps{"      - del: k\n      - other: {set: k}\n", "{set: key, value: bytes} or"},
         BadSteps{"      - del: k\n      - notify: {key: k}\n", "an operation or a payload"},
@@ -185,7 +186,8 @@ TEST(ClientCaseLoader, IdsRulesAndCapabilitiesAreKnown) {
   const std::string begin = "certifies: clients\narea: a\ncases:\n";
   const std::string good =
       "  - id: c\n    title: t\n    requirements: [GET-HIT-1]\n    steps: [{del: k}]\n";
-  EXPECT_THAT(load(begin + good + good).errors.at(0).text, HasSubstr("stands already at c.yaml:4"));
+  EXPECT_THAT(load(begin + good + good).errors.at(0).text,
+              HasSubstr("is already used at c.yaml:4"));
   const auto with = [&](const std::string& old, const std::string& text) {
     std::string content = begin + good;
     return load(content.replace(content.find(old), old.size(), text)).errors.at(0).text;
@@ -193,8 +195,9 @@ TEST(ClientCaseLoader, IdsRulesAndCapabilitiesAreKnown) {
   EXPECT_THAT(with("[GET-HIT-1]", "[GET-HIT-2]"), HasSubstr("did you mean \"GET-HIT-1\"?"));
   EXPECT_THAT(with("id: c", "id: C"), HasSubstr("lower-case letters"));
   EXPECT_THAT(with("title: t", "title: t\n    requires: [wings]"),
-              HasSubstr("adapters have no capability \"wings\""));
-  EXPECT_THAT(with("certifies: clients", "certifies: brokers"), HasSubstr("all that there is"));
+              HasSubstr("unknown capability of adapters: \"wings\""));
+  EXPECT_THAT(with("certifies: clients", "certifies: brokers"),
+              HasSubstr("certifies must be clients"));
 }
 
 TEST(ClientCaseLoader, TheBuiltInCasesAreClean) {

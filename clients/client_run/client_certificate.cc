@@ -53,7 +53,7 @@ std::string_view verdict_word(const ClientSuiteResult& result) {
   return result.count(CaseVerdict::kPassed) > 0 ? "conformant" : "nothing judged";
 }
 
-// What is expected of a packet is what its rule says.
+// For a packet, the rule says what is expected.
 std::string expected_of(const ClientProblem& problem, const scenario::Catalogue& catalogue) {
   return problem.expected.empty() ? sentence_of(problem, catalogue) : line_text(problem.expected);
 }
@@ -109,7 +109,7 @@ std::string sentence_of(const ClientProblem& problem, const scenario::Catalogue&
 }
 
 std::string place_of(const ClientProblem& problem) {
-  if (problem.step.empty()) return "on the wire";
+  if (problem.step.empty()) return "on the network";
   return fmt::format("{} ({}:{})", line_text(problem.step), problem.position.file,
                      problem.position.line);
 }
@@ -148,7 +148,8 @@ std::string failure_text(const CaseOutcome& outcome, const CertificateContext& c
   const std::size_t skipped =
       played.wire.size() > kMaxWireLines ? played.wire.size() - kMaxWireLines : 0;
   if (!played.wire.empty()) {
-    out += labelled(skipped > 0 ? "last packets" : "packets", "(> of the client, < of our broker)");
+    out += labelled(skipped > 0 ? "last packets" : "packets",
+                    "(> from the client, < from Fencepost's broker)");
   }
   for (std::size_t i = skipped; i < played.wire.size(); ++i) {
     out += "    " + line_text(played.wire[i]) + "\n";
@@ -184,7 +185,7 @@ std::string failures_text(const ClientSuiteResult& result, const CertificateCont
   constexpr std::size_t kMaxNamed = 3;
   const std::vector<ClientRootCause> all = differences(result);
   if (all.empty()) return "";
-  std::string out = fmt::format("{} explain{} {}\n\n", text::counted(all.size(), "difference"),
+  std::string out = fmt::format("{} explain{} {}\n\n", text::counted(all.size(), "root cause"),
                                 all.size() == 1 ? "s" : "",
                                 text::counted(result.count(CaseVerdict::kFailed), "failure"));
   for (const ClientRootCause& each : all) {
@@ -217,22 +218,24 @@ std::string summary_text(const ClientSuiteResult& result, const CertificateConte
       context.profile, result.count(CaseVerdict::kPassed), result.count(CaseVerdict::kFailed),
       result.count(CaseVerdict::kSkipped), result.seconds);
   for (const ClientRootCause& each : differences(result)) {
-    out += fmt::format("  {} {}: {}, the first {}\n", each.name, each.rule,
+    out += fmt::format("  {} {}: {}, first {}\n", each.name, each.rule,
                        text::counted(each.cases.size(), "case"), each.cases.front()->test_case->id);
   }
   for (const auto& [capability, cases] : lacking(result)) {
-    out += fmt::format("  it lacks {}: {} skipped\n", capability, text::counted(cases, "case"));
+    out += fmt::format("  missing capability {}: {} skipped\n", capability,
+                       text::counted(cases, "case"));
   }
   for (const auto& [rule, because] : advice_of(result)) {
-    out += fmt::format("  it should mind {}: {}\n", rule, because);
+    out += text::wrap(fmt::format("  should follow {}: {}", rule, because),
+                      {.width = 100, .indent = 4});
+    out += '\n';
   }
   if (result.restarts > 0) {
-    out +=
-        fmt::format("  the adapter was started again {}\n", text::counted(result.restarts, "time"));
+    out += fmt::format("  the adapter was restarted {}\n", text::counted(result.restarts, "time"));
   }
   const std::string selection = selection_text(context);
   return out + fmt::format("client: {}{}\n", verdict_word(result),
-                           selection.empty() ? "" : ", in " + selection + " that were selected");
+                           selection.empty() ? "" : " (" + selection + " selected)");
 }
 
 std::string json_of(const ClientSuiteResult& result, const CertificateContext& context) {

@@ -22,7 +22,7 @@ struct CertificateContext {
 };
 
 // All of one failed case, in lines: the rule, what was expected and seen, the packets, and the
-// command that plays this case alone.
+// command that plays only this case.
 [[nodiscard]] std::string failure_text(const CaseOutcome& outcome,
                                        const CertificateContext& context);
 

@@ -27,7 +27,7 @@ std::string with_last_words(std::string text, const AdapterProcess& adapter) {
   return text + "; its standard error ends in:\n" + text::printable(adapter.last_words());
 }
 
-// The next line; nothing when the time is over, or it is gone.
+// The next line; nothing after the deadline, or when the adapter is gone.
 std::optional<std::string> wait_for_line(AdapterProcess& adapter, Moment deadline) {
   std::vector<pollfd> entries;
   while (true) {
@@ -57,10 +57,10 @@ class Player {
     adapter_ = std::move(*started);
     const auto line = wait_for_line(*adapter_, Steady::now() + options_.to_start);
     if (!line) {
-      std::string what = "the adapter has not greeted within " +
+      std::string what = "the adapter sent no greeting within " +
                          std::to_string(options_.to_start.count() / 1'000) + " s";
       if (adapter_->is_gone()) {
-        what = "the adapter " + adapter_->how_it_ended() + " before it has greeted";
+        what = "the adapter " + adapter_->how_it_ended() + " before its greeting";
       }
       return fail(SuiteError{SuiteErrorKind::kNoGreeting, with_last_words(what, *adapter_)});
     }
@@ -81,13 +81,13 @@ class Player {
       ++restarts_;
       if (const auto greeting = start(); !greeting) {
         adapter_.reset();
-        // It could be started before: that it cannot now is not the client's doing.
+        // It could be started before: a failure now is not caused by the client.
         if (greeting.error().kind != SuiteErrorKind::kNoGreeting) {
           return fail(SuiteError{SuiteErrorKind::kOurOwn, greeting.error().text});
         }
         out.verdict = CaseVerdict::kFailed;
         out.played.problems.push_back({.requirement = "ENV-MQTT5-1",
-                                       .expected = "an adapter that starts again",
+                                       .expected = "an adapter that can be restarted",
                                        .actual = greeting.error().text});
         return out;
       }
@@ -122,7 +122,7 @@ class ClientSuite {
  public:
   ClientSuite(const std::vector<const ClientCase*>& cases, const ClientSuiteOptions& options)
       : cases_(cases), options_(options), order_(cases.size()), outcomes_(cases.size()) {
-    // What waits longest comes first: at the end nobody would have anything else to do meanwhile.
+    // What waits longest comes first: at the end there would be nothing else to do meanwhile.
     std::iota(order_.begin(), order_.end(), std::size_t{0});
     const auto time = [this](std::size_t index) { return least_time(*cases_[index]); };
     std::stable_sort(order_.begin(), order_.end(), [&time](std::size_t one, std::size_t other) {

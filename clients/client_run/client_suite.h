@@ -1,5 +1,5 @@
-// All cases for clients, with as many adapters at once as are wanted. One that is lost is started
-// again.
+// All cases for clients, with as many adapters in parallel as are wanted. One that is lost is
+// started again.
 #pragma once
 
 #include <cstddef>
@@ -25,11 +25,12 @@ struct CaseOutcome {
 };
 
 struct ClientSuiteOptions {
-  std::vector<std::string> command{};    // the adapter, with its arguments
-  std::vector<std::string> variables{};  // of our environment that it gets besides the usual ones
+  std::vector<std::string> command{};  // the adapter, with its arguments
+  std::vector<std::string>
+      variables{};  // of our environment that it gets in addition to the usual ones
   PlayOptions play{};
   Milliseconds to_start{20'000};  // until it greets
-  // Cases at once, each with an adapter of its own; 0: jobs_for() what the first one takes.
+  // Cases in parallel, each with its own adapter; 0: jobs_for() the time of the first one.
   std::size_t jobs = 1;
   std::size_t most_failures = 0;  // ends the run; 0: none does
   // From any thread, one at a time.
@@ -59,8 +60,9 @@ struct ClientSuiteResult {
   [[nodiscard]] std::size_t count(CaseVerdict verdict) const;
 };
 
-// Cases wait more than they compute, so there may be more of them at once than processors: as many
-// adapters of this size as have half a GiB together, from 8 to 32. 8 where the size is not known.
+// Cases wait more than they compute, so more of them may run in parallel than there are processors:
+// as many adapters of this size as have half a GiB together, from 8 to 32. 8 where the size is not
+// known.
 [[nodiscard]] std::size_t jobs_for(std::size_t adapter_bytes);
 
 // The cases have to live longer than the result.

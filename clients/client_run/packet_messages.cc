@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/text/text_wrap.h"
 #include "codec/topics.h"
 #include "endpoint/wire/packet.h"
 
@@ -47,8 +48,8 @@ std::string packet_line(char direction, std::string_view bytes, std::size_t most
   const auto decoded = wire::decode(bytes, bytes.size());
   std::string out(1, direction);
   if (!decoded || !*decoded) {
-    return out +
-           fmt::format(" {} bytes that are no packet: \"{}\"", bytes.size(), escape(bytes, most));
+    return out + fmt::format(" {}, not a packet: \"{}\"", text::counted(bytes.size(), "byte"),
+                             escape(bytes, most));
   }
   const wire::Packet& packet = (*decoded)->packet;
   out += fmt::format(" {}", wire::name(packet));

@@ -46,7 +46,7 @@ store::Instant ScriptedBroker::instant(Time now) const {
   return {.wall_ms = static_cast<std::uint64_t>(wall.count()), .steady = now};
 }
 
-// --- what it is told ---
+// --- instructions of the case ---
 
 std::size_t ScriptedBroker::expect(Awaited request) {
   awaited_.push_back(std::move(request));
@@ -185,7 +185,7 @@ std::vector<Outgoing> ScriptedBroker::take_due(Time now) {
     if (most != 0 && next.bytes.size() > most) continue;  // as MQTT 5 wants it: 3.1.2.11.4
     if (!next.bytes.empty()) note('<', next.bytes);
     if (next.close) {
-      add_noted(trace_, "x the connection is cut");
+      add_noted(trace_, "x the broker cuts the connection");
       found->second.ended = true;
     }
     out.push_back(std::move(next));
@@ -510,7 +510,7 @@ void ScriptedBroker::change_reply(codec::Message& reply, const ReplyScript& scri
   if (script.at_qos_0) reply.qos = 0;
 }
 
-// To whoever has subscribed, and notifications to their client in any case. Req: NTF-SUBSCRIBE-2
+// To the subscribers, and notifications to their client in any case. Req: NTF-SUBSCRIBE-2
 void ScriptedBroker::deliver(const store::Delivery& delivery, Time at) {
   if (!delivery.client_id.empty()) {
     const auto number = connection_of(delivery.client_id);

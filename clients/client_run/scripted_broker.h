@@ -1,6 +1,6 @@
-// A broker of MQTT 5 with a right store, which answers requests as it is told to: late, twice, in
-// another order, with other bytes, or not at all. Bytes in, bytes out: no sockets, and the time is
-// an argument.
+// A broker of MQTT 5 with a conforming store, which answers requests as the case says: late, twice,
+// in another order, with other bytes, or not at all. Bytes in, bytes out: no sockets, and the time
+// is an argument.
 //
 //   ScriptedBroker broker({.dialect = codec::DialectId::kDeployed});
 //   const std::size_t ticket = broker.expect({.command = get, .answer = {PubackAct{}, CutAct{}}});
@@ -37,7 +37,7 @@ using clients::Time;
 struct Outgoing {
   std::uint64_t connection = 0;
   std::string bytes{};
-  bool close = false;  // behind the bytes
+  bool close = false;  // after the bytes
 };
 
 // A request that has to come.
@@ -46,11 +46,11 @@ struct Awaited {
   Answer answer{};
   bool came = false;
   bool answered = false;  // a reply is on its way, or sent
-  bool again = false;     // it has come once more, and was answered as a right store does
+  bool again = false;     // it has come once more, and was answered as by a conforming store
   std::optional<std::string> token{};         // that it had
   std::string payload_sent{};                 // of the first reply
   std::optional<std::string> version_sent{};  // its `__ts`
-  // Of a lock that was asked for again: the replies of the right store.
+  // Of a lock that was requested again: the replies of the conforming store.
   std::vector<codec::Message> replies_again{};
 };
 
@@ -63,7 +63,7 @@ class ScriptedBroker {
  public:
   explicit ScriptedBroker(const BrokerOptions& options);
 
-  // --- what it is told ---
+  // --- instructions of the case ---
 
   // Of connections from now on.
   void set_limits(const BrokerStep& limits) { limits_ = limits; }
@@ -87,9 +87,9 @@ class ScriptedBroker {
   // How many connections have been accepted so far, and is there one now?
   [[nodiscard]] std::size_t accepted() const { return accepted_; }
   [[nodiscard]] bool is_connected() const;
-  // Has the client that is connected asked for notifications of the key on this connection?
+  // Has the connected client registered for notifications of the key on this connection?
   [[nodiscard]] bool is_observed(std::string_view key) const;
-  // Payloads of the requests that nobody has expected; the last ones.
+  // Payloads of unexpected requests; the last ones.
   [[nodiscard]] const std::deque<std::string>& others() const { return others_; }
   void forget_others() { others_.clear(); }
   // All packets, a line each, in the order in which they came and went: the last ones.
@@ -109,7 +109,7 @@ class ScriptedBroker {
   struct Session {
     std::map<std::string, std::uint8_t> subscriptions{};  // filter -> QoS
     std::map<std::uint16_t, wire::Publish> unacknowledged{};
-    std::vector<codec::Message> queued{};  // while nobody was connected
+    std::vector<codec::Message> queued{};  // while no client was connected
     std::uint16_t last_id = 0;
     bool persists = false;  // after its connection
   };
@@ -133,19 +133,19 @@ class ScriptedBroker {
   void on_unsubscribe(std::uint64_t number, const wire::Unsubscribe& unsubscribe, Time now);
   void on_publish(const Arrival& arrival);
   void on_request(const Arrival& arrival);
-  // What a right store answers to it, if anything; what is sent may differ.
+  // What a conforming store answers to it, if anything; what is sent may differ.
   std::optional<codec::Message> answer(const Arrival& arrival, Awaited* awaited);
   void carry_out_change(const OtherStep& change, Time now);
   // To its own connection, or to the session of a client that is away.
   void deliver_to_sessions(const codec::Message& message, Time at);
-  // What is on its way to whom. `awaited`: whose reply it is; null: nobody's.
+  // A message in transit and its receiver. `awaited`: whose reply it is; may be null.
   static void note_answer(const codec::Message& message, Awaited* awaited);
   // The same, and sends it.
   void reply(codec::Message message, Awaited* awaited, Time at);
-  // The right reply; nothing where a right store answers nothing.
+  // The right reply; nothing where a conforming store sends no response.
   std::optional<codec::Message> carry_out(const Arrival& arrival, const codec::Message& request);
   struct Match {
-    Awaited* awaited = nullptr;  // null: nobody has expected it
+    Awaited* awaited = nullptr;  // null: it is not expected
     bool again = false;          // it has come before
   };
   [[nodiscard]] Match find_awaited(const wire::Publish& publish);
@@ -171,7 +171,7 @@ class ScriptedBroker {
   std::vector<std::size_t> held_tickets_{};
   std::map<std::size_t, codec::Message> held_{};  // ticket -> reply
   std::multimap<Time, Outgoing> due_{};
-  std::multimap<Time, codec::Message> late_{};  // for whoever is subscribed then
+  std::multimap<Time, codec::Message> late_{};  // for the clients that are subscribed then
   std::multimap<Time, OtherStep> later_{};      // changes by others
   std::string response_topic_{};                // of the last request
   std::uint64_t changes_ = 0;                   // by others

@@ -98,14 +98,14 @@ std::optional<Act> read_act(YamlReader& reader, YamlNode node) {
     if (word == "reply") return ReplyAct{};
     if (word == "cut") return CutAct{};
     reader.diagnose(node,
-                    "an answer has puback, reply, cut, {puback: reason}, {reply: {...}} and "
+                    "an answer may have puback, reply, cut, {puback: reason}, {reply: {...}} and "
                     "{wait: time}, not \"" +
                         word + '"');
     return std::nullopt;
   }
   if (!reader.check_map(node, "act", kActFields)) return std::nullopt;
   if (node.size() != 1) {
-    reader.diagnose(node, "write one act in each pair of braces");
+    reader.diagnose(node, "write one action in each pair of braces");
     return std::nullopt;
   }
   if (const auto reply = node.member("reply"); reply.is_defined()) {
@@ -196,7 +196,7 @@ std::optional<std::string> read_bytes(YamlReader& reader, YamlNode node, std::st
   const auto spec = scenario::load_bytes(reader, node, what);
   if (!spec) return std::nullopt;
   if (has_filling(*spec)) {
-    reader.diagnose(node, "cases for clients have no packets to fill");
+    reader.diagnose(node, "cases for clients cannot fill packets");
     return std::nullopt;
   }
   return judge::resolve(*spec, "");
@@ -236,7 +236,7 @@ std::vector<Expected> read_expected(YamlReader& reader, YamlNode step, CommandKi
     if (!one) return {};
     out.push_back(std::move(*one));
   }
-  if (out.empty()) reader.diagnose(several, "any_of must be a list of what may be reported");
+  if (out.empty()) reader.diagnose(several, "any_of must be a list of expected results");
   return out;
 }
 

@@ -1,4 +1,4 @@
-// Where one case is played: our broker on a port of its own on 127.0.0.1, the judge of clients, and
+// Where one case is played: our broker on its own port on 127.0.0.1, the judge of clients, and
 // the adapter, looked after by one loop.
 //
 //   auto stage = Stage::open(options, adapter);
@@ -50,7 +50,7 @@ class TestBed {
   [[nodiscard]] const std::string& error() const { return error_; }
 
   // Moves bytes until `done` says so: true. False: the deadline has come, the adapter is gone, it
-  // was told to stop, or there is trouble.
+  // was stopped, or there is an error.
   bool run_until(const std::function<bool()>& done, Moment deadline);
   // Moves bytes until no client is connected any more, for at most that time.
   void run_until_nobody_is_connected(Milliseconds most);

@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "base/files.h"
+#include "base/text/text_wrap.h"
 #include "endpoint/password_line.h"
 #include "endpoint/socket.h"
 #include "endpoint/throw_away_certificate.h"
@@ -36,7 +37,7 @@ Result<void, std::string> check_address(const std::string& address) {
                   address, port.error()));
 }
 
-// The first line of the file. The error has nothing of what is in it.
+// The first line of the file. The error does not show its content.
 Result<std::string, std::string> read_password(const std::string& path) {
   const auto file = scenario::read_file(path);
   if (!file) return fail("--password-file: " + file.error());
@@ -46,8 +47,8 @@ Result<std::string, std::string> read_password(const std::string& path) {
                             kMaxPassword));
   }
   if (password.find('\0') != std::string::npos) {
-    return fail("--password-file: there is a NUL in the first line of " + path +
-                ", which no broker compares");
+    return fail("--password-file: the first line of " + path +
+                " has a NUL, which brokers do not compare");
   }
   if (!password.empty()) return password;
   return fail("--password-file: the first line of " + path + " is empty; expected a password");
@@ -74,7 +75,7 @@ Access::Done Access::prepare_tls(const AccessOptions& options) {
   const bool wanted = !options.tls.empty() || !options.certificate.empty();
   if (!wanted && options.client_ca.empty()) return {};
   if (!wanted) {
-    return fail(std::string("--client-ca is for TLS: add --tls FILE, or --certificate and --key"));
+    return fail(std::string("--client-ca needs TLS: add --tls FILE, or --certificate and --key"));
   }
   tls_ = endpoint::TlsListener{.certificate = options.certificate,
                                .key = options.key,
@@ -116,15 +117,17 @@ Access::Done Access::prepare_throw_away(const AccessOptions& options) {
     files_.push_back(std::make_unique<endpoint::MemoryFile>("fencepost-tls", *content));
     *path = files_.back()->path_for_others();
   }
-  certified_ = fmt::format("its certificate is for {}; the CA that clients trust is in {}",
+  certified_ = fmt::format("the certificate is for {}; clients must trust the CA in {}",
                            fmt::join(hosts, ", "), options.tls);
   return {};
 }
 
 Access::Done Access::prepare_passwords(const AccessOptions& options) {
   if (options.users.size() != options.password_files.size()) {
-    return fail(fmt::format("{} --user and {} --password-file; expected one file for each user",
-                            options.users.size(), options.password_files.size()));
+    return fail(
+        fmt::format("--user is given {} and --password-file {}; expected one file for each user",
+                    text::counted(options.users.size(), "time"),
+                    text::counted(options.password_files.size(), "time")));
   }
   std::string lines;
   for (std::size_t i = 0; i < options.users.size(); ++i) {
@@ -132,8 +135,8 @@ Access::Done Access::prepare_passwords(const AccessOptions& options) {
     if (!password) return fail(std::move(password.error()));
     const auto line = endpoint::password_line(options.users[i], *password);
     if (!line) {
-      return fail(
-          std::string("--user: a user name has neither colons nor line ends, and is not empty"));
+      return fail(std::string(
+          "--user: a user name must not be empty, and must have no colons or line ends"));
     }
     lines += *line;
     if (i == 0) passwords_ = {.path = {}, .user = options.users[i], .password = *password};
@@ -161,12 +164,12 @@ std::vector<std::string> Access::notes() const {
   std::vector<std::string> out;
   if (!is_loopback(bind_)) {
     out.push_back(fmt::format(
-        "OPEN TO OTHERS: whoever reaches {} may use it{}",
+        "OPEN TO OTHERS: every host that reaches {} may use this store{}",
         bind_ == "0.0.0.0" || bind_ == "::" ? "any address of this machine" : bind_,
         passwords_                          ? ", with a password"
         : tls_ && tls_->require_certificate ? ", with a certificate"
-                                            : ", without a password (--user asks for one)"));
-    if (passwords_ && !tls_) out.emplace_back("passwords cross the network as they are: --tls");
+                                            : ", without a password (--user requires one)"));
+    if (passwords_ && !tls_) out.emplace_back("passwords cross the network unencrypted; use --tls");
   }
   if (!users_.empty()) out.push_back(fmt::format("users: {}", fmt::join(users_, ", ")));
   if (!certified_.empty()) out.push_back(certified_);

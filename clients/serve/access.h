@@ -25,7 +25,7 @@ struct AccessOptions {
   std::string certificate{};             // files: TLS with one's own
   std::string key{};
   std::string client_ca{};                    // a file: mutual TLS
-  std::vector<std::string> users{};           // who may connect; nobody: everybody
+  std::vector<std::string> users{};           // who may connect; empty: everybody
   std::vector<std::string> password_files{};  // of each user
 };
 
@@ -41,7 +41,7 @@ class Access {
   // mqtt://127.0.0.1:1883, as this machine reaches it.
   [[nodiscard]] std::string url(std::uint16_t port) const;
 
-  // What whoever starts the broker has to know, line by line.
+  // What the user who starts the broker has to know, line by line.
   [[nodiscard]] std::vector<std::string> notes() const;
 
  private:

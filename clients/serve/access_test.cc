@@ -62,15 +62,15 @@ TEST_F(AccessTest, SaysWhoCanReachIt) {
   ASSERT_TRUE(access);
   EXPECT_EQ(access->url(1883), "mqtt://127.0.0.1:1883");
   EXPECT_THAT(access->notes(),
-              ElementsAre("OPEN TO OTHERS: whoever reaches any address of this machine may use it, "
-                          "without a password (--user asks for one)"));
+              ElementsAre("OPEN TO OTHERS: every host that reaches any address of this machine may "
+                          "use this store, without a password (--user requires one)"));
   const auto with_password = Access::prepare(
       {.bind = "0.0.0.0", .users = {"me"}, .password_files = {write("one", "xyzzy\n")}});
   ASSERT_TRUE(with_password);
   EXPECT_THAT(with_password->notes(),
-              ElementsAre("OPEN TO OTHERS: whoever reaches any address of this machine may use it, "
-                          "with a password",
-                          "passwords cross the network as they are: --tls", "users: me"));
+              ElementsAre("OPEN TO OTHERS: every host that reaches any address of this machine may "
+                          "use this store, with a password",
+                          "passwords cross the network unencrypted; use --tls", "users: me"));
 }
 
 TEST_F(AccessTest, RefusesWhatIsNoAddressOfThisMachine) {
@@ -105,10 +105,10 @@ TEST_F(AccessTest, RefusesUsersThatNoPasswordFileHolds) {
   const std::string password = write("pw", "x\n");
   for (const char* user : {"", "a:b", "a\nroot", "a\r"}) {
     EXPECT_EQ(diagnostic({.users = {user}, .password_files = {password}}),
-              "--user: a user name has neither colons nor line ends, and is not empty");
+              "--user: a user name must not be empty, and must have no colons or line ends");
   }
   EXPECT_EQ(diagnostic({.users = {"me"}}),
-            "1 --user and 0 --password-file; expected one file for each user");
+            "--user is given 1 time and --password-file 0 times; expected one file for each user");
 }
 
 TEST_F(AccessTest, RefusesPasswordsThatNoClientCanSend) {
@@ -120,8 +120,8 @@ TEST_F(AccessTest, RefusesPasswordsThatNoClientCanSend) {
   EXPECT_EQ(with(empty),
             "--password-file: the first line of " + empty + " is empty; expected a password");
   const std::string nul = write("nul", std::string("sec\0ret", 7));
-  EXPECT_EQ(with(nul), "--password-file: there is a NUL in the first line of " + nul +
-                           ", which no broker compares");
+  EXPECT_EQ(with(nul), "--password-file: the first line of " + nul +
+                           " has a NUL, which brokers do not compare");
   EXPECT_EQ(with(write("most", std::string(65'535, 'x'))), "");
   const std::string longer = write("longer", std::string(65'536, 'x'));
   EXPECT_EQ(with(longer),
@@ -139,8 +139,8 @@ TEST_F(AccessTest, MakesAThrowAwayCertificate) {
   EXPECT_THAT(folder_.read("ca.pem"), StartsWith("-----BEGIN CERTIFICATE-----"));
   ASSERT_THAT(access->notes(), SizeIs(2));
   EXPECT_THAT(access->notes()[1],
-              AllOf(StartsWith("its certificate is for localhost, 127.0.0.1, ::1, "),
-                    HasSubstr("store.example; the CA that clients trust is in " + ca),
+              AllOf(StartsWith("the certificate is for localhost, 127.0.0.1, ::1, "),
+                    HasSubstr("store.example; clients must trust the CA in " + ca),
                     Not(HasSubstr("0.0.0.0"))));
   const endpoint::BrokerOptions broker = options_of(*access);
   ASSERT_TRUE(broker.tls);
@@ -171,13 +171,14 @@ TEST_F(AccessTest, TakesOnesOwnCertificateAndAsksForTheClients) {
   EXPECT_EQ(broker.tls->certificate, certificate);
   EXPECT_EQ(broker.tls->ca, ca);
   EXPECT_TRUE(broker.tls->require_certificate);
-  EXPECT_THAT(access->notes(), ElementsAre(testing::EndsWith("may use it, with a certificate")));
+  EXPECT_THAT(access->notes(),
+              ElementsAre(testing::EndsWith("may use this store, with a certificate")));
 }
 
 TEST_F(AccessTest, RefusesFilesThatTlsCannotUse) {
   const std::string empty = write("empty", "");
   EXPECT_EQ(diagnostic({.client_ca = empty}),
-            "--client-ca is for TLS: add --tls FILE, or --certificate and --key");
+            "--client-ca needs TLS: add --tls FILE, or --certificate and --key");
   EXPECT_THAT(diagnostic({.certificate = empty, .key = empty}),
               StartsWith("cannot use the certificate " + empty + ": "));
   EXPECT_THAT(diagnostic({.certificate = "/no/such", .key = empty}), HasSubstr("/no/such"));

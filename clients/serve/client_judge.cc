@@ -9,7 +9,7 @@ namespace fencepost::serve {
 namespace {
 
 constexpr std::size_t kMaxFindingsKept = 10'000;
-constexpr std::size_t kMaxHandshakes = 10;  // that are told of
+constexpr std::size_t kMaxHandshakes = 10;  // that are reported
 
 }  // namespace
 
@@ -64,7 +64,7 @@ void ClientJudge::on_closed(std::uint64_t connection) {
 void ClientJudge::on_no_handshake(std::uint64_t /*connection*/, std::string_view why) {
   const std::lock_guard lock(mutex_);
   if (handshakes_.size() >= kMaxHandshakes || !handshakes_.emplace(why).second) return;
-  lines_.push_back(fmt::format("fencepost: a connection has ended in its TLS handshake: {}", why));
+  lines_.push_back(fmt::format("fencepost: a connection ended during its TLS handshake: {}", why));
 }
 
 run::ExitCode exit_code(const client_report::JudgedClients& judged, bool interrupted) {

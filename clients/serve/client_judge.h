@@ -22,17 +22,17 @@
 
 namespace fencepost::serve {
 
-// The tap's thread tells it what passes; all other functions are for one thread.
+// The tap's thread passes it the packets; all other functions are for one thread.
 class ClientJudge final : public endpoint::TapWatcher {
  public:
-  // `clock` is asked in the tap's thread; what the judge is told of it never goes back.
+  // `clock` is called in the tap's thread; the judge never sees it go back.
   ClientJudge(clients::JudgeOptions options, std::function<clients::Time()> clock);
 
   // What has been found since, and why connections were never made, a line each.
   [[nodiscard]] std::vector<std::string> take_lines();
 
-  // What take_lines() has told of, and counts as of then; with the command, if there is one. Of
-  // very many findings the first ones.
+  // The findings that take_lines() has returned, and the counts at that time; with the command, if
+  // there is one. Of very many findings the first ones.
   [[nodiscard]] const client_report::JudgedClients& judged() const { return judged_; }
   // A command was started, whose clients are judged.
   void add_command(const std::vector<std::string>& words);
@@ -57,7 +57,7 @@ class ClientJudge final : public endpoint::TapWatcher {
   client_report::JudgedClients judged_{};
 };
 
-// kFailed when a client has broken a rule, whatever else; without a command kConformant. With one:
+// kFailed when a client has broken a rule; otherwise, without a command kConformant. With one:
 // kInterrupted where a signal has ended it, kFailed when it has failed, kNothingSelected when it
 // has sent no request.
 [[nodiscard]] run::ExitCode exit_code(const client_report::JudgedClients& judged, bool interrupted);

@@ -103,7 +103,7 @@ TEST(ClientJudge, TellsOncePerReasonWhyHandshakesFailed) {
   tap.judge.on_no_handshake(1, "unknown ca");
   tap.judge.on_no_handshake(2, "unknown ca");
   EXPECT_THAT(tap.judge.take_lines(),
-              ElementsAre("fencepost: a connection has ended in its TLS handshake: unknown ca"));
+              ElementsAre("fencepost: a connection ended during its TLS handshake: unknown ca"));
   for (int i = 0; i < 20; ++i) tap.judge.on_no_handshake(3, std::to_string(i));
   tap.judge.on_no_handshake(4, "unknown ca");
   EXPECT_THAT(tap.judge.take_lines(), SizeIs(9));

@@ -1,5 +1,5 @@
-// The command whose clients `serve --judge-clients` judges: it is told where the broker is, and
-// ends when that does.
+// The command whose clients `serve --judge-clients` judges: it learns from environment variables
+// where the broker is, and ends when the broker does.
 //
 //   auto command = JudgedCommand::start({"pytest", "tests"}, command_variables(place));
 //   while (!(*command)->exit_code()) wait();
@@ -28,7 +28,7 @@ struct BrokerPlace {
 // Not thread safe.
 class JudgedCommand {
  public:
-  // In a process group of its own, so that all that it starts ends with it; with the environment of
+  // In its own process group, so that all that it starts ends with it; with the environment of
   // this process, and these variables in it. `words` is not empty. The error says why it cannot be
   // started.
   [[nodiscard]] static Result<std::unique_ptr<JudgedCommand>, std::string> start(

@@ -47,7 +47,7 @@ Result<std::unique_ptr<TrafficLog>, std::string> TrafficLog::begin(const Traffic
   } else if (options.explain || options.control) {
     out->memory_.emplace("fencepost-traffic", "");
     if (!out->memory_->ok()) {
-      return fail("cannot make a file in memory: " + std::generic_category().message(errno));
+      return fail("cannot create a file in memory: " + std::generic_category().message(errno));
     }
     out->log_path_ = out->memory_->path_for_others();
   }
@@ -64,9 +64,10 @@ Result<void, std::string> TrafficLog::make_log() {
   if (made.descriptor() >= 0) return {};
   return fail(
       errno == EEXIST
-          ? fmt::format("{0} is there already: make a scenario of it with `fencepost record "
-                        "--from {1} --out FILE`, or remove it",
-                        log_path_, text::shell_word(log_path_))
+          ? fmt::format(
+                "{0} exists already: convert it with `fencepost record --from {1} --out FILE`, "
+                "or remove it",
+                log_path_, text::shell_word(log_path_))
           : fmt::format("cannot write to {}: {}", log_path_,
                         std::generic_category().message(errno)));
 }

@@ -27,7 +27,7 @@ namespace fencepost::serve {
 struct TrafficOptions {
   std::string record{};  // a scenario file of the requests of clients and their replies
   bool explain = false;  // a line for each request
-  bool control = false;  // clients may change the store: what they have switched is told
+  bool control = false;  // clients may change the store: their changes are reported
 };
 
 class TrafficLog {
@@ -36,14 +36,14 @@ class TrafficLog {
   [[nodiscard]] static Result<std::unique_ptr<TrafficLog>, std::string> begin(
       const TrafficOptions& options);
 
-  // Where the plugin has to write; empty when nobody wants to know.
+  // Where the plugin has to write; empty when no traffic is wanted.
   [[nodiscard]] const std::string& path() const { return log_path_; }
 
-  // Reads what is new, and tells it. `now`: of the clock that the log has its times of.
+  // Reads what is new, and reports it. `now`: of the clock of the times in the log.
   [[nodiscard]] record::Said look(std::chrono::microseconds now);
 
-  // Nothing comes any more: tells the rest, writes the scenario file, if one is wanted, and removes
-  // the log, unless the file could not be written.
+  // The traffic has ended: reports the rest, writes the scenario file, if one is wanted, and
+  // removes the log, unless the file could not be written.
   [[nodiscard]] record::Recording end(std::chrono::microseconds now);
 
   // The broker did not start: nothing was logged.

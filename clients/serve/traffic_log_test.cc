@@ -132,7 +132,8 @@ TEST(TrafficLog, TellsInTheEndOfWhatHasNoAnswer) {
   writer.request("me", {"GET", "k"});
   EXPECT_EQ(writer.look().output, "");
   const record::Recording made = writer.log->end(writer.now);
-  EXPECT_EQ(made.said.output, "me: GET k: no answer within 5 s, which no right store does\n");
+  EXPECT_EQ(made.said.output,
+            "me: GET k: no response within 5 s, but a conforming store sends one\n");
   EXPECT_EQ(made.code, run::ExitCode::kConformant);
 }
 
@@ -223,9 +224,7 @@ TEST_F(TrafficRecording, LeavesAnOldLogAlone) {
   folder_.write("made.yaml.log", "mine");
   const auto log = TrafficLog::begin({.record = out_});
   ASSERT_FALSE(log);
-  EXPECT_EQ(log.error(), out_ +
-                             ".log is there already: make a scenario of it with `fencepost "
-                             "record --from " +
+  EXPECT_EQ(log.error(), out_ + ".log exists already: convert it with `fencepost record --from " +
                              out_ + ".log --out FILE`, or remove it");
   EXPECT_EQ(folder_.read("made.yaml.log"), "mine");
 }

@@ -31,12 +31,15 @@ std::string time_text(history::Time time, history::Time origin, bool counts_line
 
 std::string operations_text(const history::Verdict& verdict, bool counts_lines) {
   std::vector<std::string> lines = counter_example_lines(verdict, counts_lines);
+  if (lines.empty()) return "";
   if (lines.size() > kMaxShown) lines.resize(kMaxShown);
-  std::string out;
-  for (const std::string& line : lines) out += fmt::format("      {}\n", line);
+  std::string out = "    minimal counter-example:\n";
+  for (const std::string& line : lines) {
+    out += fmt::format("      {}\n", text::wrap(line, {.width = 100, .indent = 12, .first = 6}));
+  }
   if (verdict.operations.size() > kMaxShown) {
-    out += fmt::format("      and {} more; --json has them all\n",
-                       verdict.operations.size() - kMaxShown);
+    out +=
+        fmt::format("      and {} more; --json lists all\n", verdict.operations.size() - kMaxShown);
   }
   return out;
 }
@@ -44,7 +47,7 @@ std::string operations_text(const history::Verdict& verdict, bool counts_lines) 
 std::string replies_text(const CheckedHistory& checked) {
   std::string out;
   if (checked.without_reply > 0) {
-    out += fmt::format("  without a reply: {} of {}\n", checked.without_reply,
+    out += fmt::format("  without a response: {} of {}\n", checked.without_reply,
                        text::counted(checked.operations, "operation"));
   }
   if (checked.refused > 0) {
@@ -58,11 +61,12 @@ std::string clock_text(const CheckedHistory& checked) {
   const history::ClockObservation& clock = checked.clock;
   if (clock.compared == 0) return "";
   if (clock.against == 0) {
-    return fmt::format("  one clock: {} of several keys, each with a greater version than before\n",
+    return fmt::format("  one clock for all keys: {}, each with a greater version than before\n",
                        text::counted(clock.compared, "SET"));
   }
-  return fmt::format("  not one clock: {} of {} got no greater version than one of another key\n",
-                     clock.against, text::counted(clock.compared, "SET"));
+  return fmt::format(
+      "  not one clock for all keys: {} of {} got no greater version than one of another key\n",
+      clock.against, text::counted(clock.compared, "SET"));
 }
 
 // Req: NTF-ORDER-OPEN-2
@@ -70,10 +74,10 @@ std::string order_text(const CheckedHistory& checked) {
   const history::OrderObservation& order = checked.order;
   if (order.compared == 0) return "";
   if (order.against == 0) {
-    return fmt::format("  told in order: {}, none after one with a greater version\n",
+    return fmt::format("  notified in order: {}, none after one with a greater version\n",
                        text::counted(order.compared, "notification"));
   }
-  return fmt::format("  not told in order: {} of {} came after one with a greater version\n",
+  return fmt::format("  not notified in order: {} of {} came after one with a greater version\n",
                      order.against, text::counted(order.compared, "notification"));
 }
 
@@ -91,31 +95,57 @@ std::string violation_text(const CheckedHistory& checked, const history::KeyVerd
     out += fmt::format("    rule  {}\n",
                        text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
   }
-  out += fmt::format("    seen  {}\n", key.verdict.text);
+  out += fmt::format("    seen  {}\n",
+                     text::wrap(key.verdict.text, {.width = 100, .indent = 10, .first = 10}));
   const std::string values = values_text(key.verdict);
   if (!values.empty()) out += fmt::format("          {}\n", values);
   out += operations_text(key.verdict, checked.counts_lines);
   if (!key.verdict.others.empty()) {
-    out += fmt::format(
-        "      ({} other operation{} might have explained it by their time, and do not)\n",
-        key.verdict.others.size(), key.verdict.others.size() == 1 ? "" : "s");
+    out += fmt::format("      ({} at the same time, which {} not explain it either)\n",
+                       text::counted(key.verdict.others.size(), "other operation"),
+                       key.verdict.others.size() == 1 ? "does" : "do");
   }
   return out;
 }
 
+// Without a response that tells what the store did, nothing is known about any key.
+std::string result_text(const CheckedHistory& checked) {
+  const std::size_t violations = checked.count(Answer::kViolation);
+  const std::size_t unknown = checked.count(Answer::kUnknown);
+  const bool nothing_done = checked.without_reply + checked.refused == checked.operations;
+  const std::string_view conclusion = is_not_linearizable(checked.keys)       ? "not linearizable"
+                                      : violations > 0                        ? "a rule is broken"
+                                      : unknown > 0 || !checked.whole.empty() ? "not decided"
+                                      : nothing_done ? "there is no operation"
+                                                     : "linearizable";
+  return fmt::format("  {} ok, {}, {} unknown: {}\n",
+                     text::counted(nothing_done ? 0 : checked.count(Answer::kOk), "key"),
+                     text::counted(violations, "violation"), unknown, conclusion);
+}
+
 }  // namespace
 
+bool is_not_linearizable(const std::vector<history::KeyVerdict>& keys) {
+  return std::any_of(keys.begin(), keys.end(), [](const history::KeyVerdict& key) {
+    return key.verdict.answer == Answer::kViolation && !values_text(key.verdict).empty();
+  });
+}
+
 std::string values_text(const history::Verdict& verdict) {
-  if (!verdict.by_values) return "";
-  switch (*verdict.by_values) {
+  // For one request, or for notifications, the order does not matter.
+  const bool is_of_order =
+      verdict.by_values || verdict.requirement == kNotLinearizable ||
+      (verdict.operations.size() > 1 && !verdict.requirement.starts_with("NTF-"));
+  if (!is_of_order) return "";
+  switch (verdict.by_values.value_or(Answer::kUnknown)) {
     case Answer::kOk:
-      return "the values alone could be right, only versions speak against it";
+      return "no order of these requests explains the answers; without the versions, one does";
     case Answer::kViolation:
-      return "the values alone cannot be right either";
+      return "no order of these requests explains the answers, even without the versions";
     case Answer::kUnknown:
       break;
   }
-  return "";
+  return "no order of these requests explains the answers";
 }
 
 std::string request_text(const Operation& operation) {
@@ -138,7 +168,7 @@ std::string request_text(const Operation& operation) {
 std::string reply_text(const Operation& operation) {
   std::string out{name(operation.outcome)};
   if (operation.outcome == Outcome::kValue) out = quoted(operation.read);
-  if (operation.outcome == Outcome::kUnknown) out = "no reply";
+  if (operation.outcome == Outcome::kUnknown) out = "no response";
   if (!operation.reason.empty()) out += " (" + escape(operation.reason, kMaxBytes) + ")";
   if (operation.version) {
     out += "  version " + hlc::format(*operation.version, hlc::Padding::kNone);
@@ -155,7 +185,7 @@ std::vector<std::string> counter_example_lines(const history::Verdict& verdict, 
   for (const Operation* operation : shown) {
     const history::Time origin = shown.front()->called;
     if (operation->client == history::kNobody) {
-      out.push_back(fmt::format("at first: {}", quoted(operation->value)));
+      out.push_back(fmt::format("initial value: {}", quoted(operation->value)));
       continue;
     }
     out.push_back(fmt::format("client {:<4} {:>11} .. {:<11}  {}  ->  {}", operation->client,
@@ -175,7 +205,8 @@ std::size_t CheckedHistory::count(Answer answer) const {
 std::string finding_text(const CheckedHistory& checked, const history::KeyVerdict& key,
                          const scenario::Catalogue& catalogue) {
   if (key.verdict.answer == Answer::kViolation) return violation_text(checked, key, catalogue);
-  return fmt::format("\n  UNKNOWN    key {}\n    {}\n", quoted(key.key), key.verdict.text);
+  return fmt::format("\n  UNKNOWN    key {}\n    {}\n", quoted(key.key),
+                     text::wrap(key.verdict.text, {.width = 100, .indent = 4, .first = 4}));
 }
 
 std::string findings_text(const CheckedHistory& checked, const scenario::Catalogue& catalogue,
@@ -186,7 +217,7 @@ std::string findings_text(const CheckedHistory& checked, const scenario::Catalog
     if (key.verdict.answer == Answer::kOk || ++found > most) continue;
     out += finding_text(checked, key, catalogue);
   }
-  if (found > most) out += fmt::format("\n  and {} keys more\n", found - most);
+  if (found > most) out += fmt::format("\n  and {}\n", text::counted(found - most, "more key"));
   return out;
 }
 
@@ -197,17 +228,15 @@ std::string checked_text(const CheckedHistory& checked, const scenario::Catalogu
                                 text::counted(checked.keys.size(), "key"), checked.seconds);
   out += replies_text(checked) + clock_text(checked) + order_text(checked);
   if (const std::size_t twice = repeated(checked)) {
-    out += fmt::format("  {} sent again (DUP), and carried out twice\n",
+    out += fmt::format("  {} sent again (DUP) and carried out twice\n",
                        text::counted(twice, "request"));
   }
-  if (checked.cut) out += "  the last line is not complete, and was left out\n";
+  if (checked.cut) out += "  the last line is incomplete and was left out\n";
   for (const history::Verdict& each : checked.whole) {
     out += fmt::format("  {}: {}\n", name(each.answer), each.text);
   }
   const std::string findings = findings_text(checked, catalogue, kMaxKeys);
-  return out + fmt::format("{}{}  {} ok, {} violations, {} unknown\n", findings,
-                           findings.empty() ? "" : "\n", checked.count(Answer::kOk),
-                           checked.count(Answer::kViolation), checked.count(Answer::kUnknown));
+  return out + findings + (findings.empty() ? "" : "\n") + result_text(checked);
 }
 
 ordered_json to_json(const history::KeyVerdict& key) {

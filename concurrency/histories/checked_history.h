@@ -1,4 +1,4 @@
-// A history of requests that meet, judged: as a screen, as JSON (docs/check.schema.json) and as
+// A history of concurrent requests, judged: as a screen, as JSON (docs/check.schema.json) and as
 // JUnit. `timeline.h` has the page. Used by `fencepost check` and `fencepost stress`.
 #pragma once
 
@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <nlohmann/json_fwd.hpp>
@@ -15,6 +16,9 @@
 #include "suite/scenario/requirement.h"
 
 namespace fencepost::histories {
+
+// The requirement of a violation in a log of another harness, which knows no rules of a store.
+inline constexpr std::string_view kNotLinearizable = "not linearizable";
 
 struct CheckedHistory {
   std::string file{};
@@ -30,7 +34,7 @@ struct CheckedHistory {
   history::ClockObservation clock{};
   history::OrderObservation order{};
   std::vector<history::KeyVerdict> keys{};
-  // What is wrong, or cannot be known, of the history as a whole; never kOk. Empty: nothing.
+  // What is wrong with the history as a whole, or cannot be decided; never kOk. May be empty.
   std::vector<history::Verdict> whole{};
 
   // Of the verdicts on keys.
@@ -39,18 +43,22 @@ struct CheckedHistory {
 
 // "SET \"a\" NX __ft 1:0:n"
 [[nodiscard]] std::string request_text(const history::Operation& operation);
-// "ok  version 1:0:n", "no reply (time-out)"
+// "ok  version 1:0:n", "no response (time-out)"
 [[nodiscard]] std::string reply_text(const history::Operation& operation);
 
-// What the values alone say of a violation; may be empty.
+// "no order of these requests explains the answers", and what the values alone say; empty where a
+// violation is not about order.
 [[nodiscard]] std::string values_text(const history::Verdict& verdict);
+
+// Is there a key whose requests no order explains?
+[[nodiscard]] bool is_not_linearizable(const std::vector<history::KeyVerdict>& keys);
 
 // The operations of a violation, a line each, in the order of their calls. `counts_lines`: as
 // above.
 [[nodiscard]] std::vector<std::string> counter_example_lines(const history::Verdict& verdict,
                                                              bool counts_lines);
 
-// For the screen: a key that is not ok; at most so many of them; the history as a whole.
+// For the screen: a key that is not ok; at most `most` of them; the history as a whole.
 [[nodiscard]] std::string finding_text(const CheckedHistory& checked,
                                        const history::KeyVerdict& key,
                                        const scenario::Catalogue& catalogue);
@@ -63,8 +71,8 @@ struct CheckedHistory {
 // One of its keys.
 [[nodiscard]] nlohmann::ordered_json to_json(const history::KeyVerdict& key);
 
-// One suite for each history, one test for each key; what is unknown is an error. Of many keys that
-// are ok, one test stands for all. `started`: when it was judged, or asked, in ISO 8601.
+// One suite for each history, one test for each key; what is unknown is an error. If many keys
+// are ok, one test stands for all of them. `started`: in ISO 8601.
 [[nodiscard]] std::string junit(const std::vector<CheckedHistory>& all,
                                 const scenario::Catalogue& catalogue, const std::string& started);
 

@@ -16,8 +16,6 @@ namespace {
 
 using history::Answer;
 
-constexpr std::string_view kNotLinearizable = "not linearizable";
-
 Result<std::string, std::string> timeline_page(const CheckedHistory& checked,
                                                const scenario::Catalogue& catalogue) {
   Timeline timeline(checked.keys, checked.operations);
@@ -30,7 +28,7 @@ Result<std::string, std::string> timeline_page(const CheckedHistory& checked,
        .facts = {{"clients", std::to_string(checked.clients.size())},
                  {"notifications", std::to_string(checked.notifications)},
                  {"Fencepost", std::string(report::suite_version())}},
-       .commands = {{"Judge again", "fencepost check " + text::shell_word(checked.file)}}},
+       .commands = {{"Check again", "fencepost check " + text::shell_word(checked.file)}}},
       catalogue);
 }
 
@@ -61,7 +59,7 @@ Result<void, std::string> read_shown(CheckedHistory& checked) {
 
 }  // namespace
 
-// Reads the file twice: nobody needs to remember operations that no verdict names.
+// Reads the file twice, so that only the operations that a verdict names are kept in memory.
 Result<CheckedHistory, std::string> check_history(const std::string& path, std::size_t steps,
                                                   const std::optional<std::string>& initial) {
   CheckedHistory out{.file = path, .initial = initial};
@@ -95,7 +93,7 @@ Result<CheckedHistory, std::string> check_history(const std::string& path, std::
   out.order = checker.order();
   if (out.operations > 0 && out.without_reply + out.refused == out.operations) {
     out.whole.push_back({.answer = Answer::kUnknown,
-                         .text = "no operation has a reply that says what the store has done"});
+                         .text = "no operation has a response that tells what the store did"});
   }
   out.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   if (auto shown = read_shown(out); !shown) return fail(std::move(shown.error()));

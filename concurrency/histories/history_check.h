@@ -1,4 +1,4 @@
-// A history of requests that meet, read from its file and judged: what `check` does with files of
+// A history of concurrent requests, read from its file and judged: what `check` does with files of
 // them, `judge` with the history in evidence, and `stress` with its own.
 #pragma once
 
@@ -23,14 +23,14 @@ namespace fencepost::histories {
     const std::optional<std::string>& initial = std::nullopt);
 
 // kFailed where a key is a violation, kInconclusive where one is unknown, kNothingSelected where
-// nothing was asked.
+// there was no operation.
 [[nodiscard]] run::ExitCode exit_code(const std::vector<CheckedHistory>& all);
 
 // docs/check.schema.json describes it.
 [[nodiscard]] std::string to_json(const std::vector<CheckedHistory>& all, run::ExitCode code);
 
 // Writes the files `json`, `junit` and `html`, where they have a name; the page is of the first
-// history. `started`: when it was judged, or asked, in ISO 8601. The error says which could not be
+// history. `started`: in ISO 8601. The error says which could not be
 // written: the others are.
 [[nodiscard]] Result<void, std::string> write_checked(const std::vector<CheckedHistory>& all,
                                                       const report::ReportFiles& files,

@@ -36,10 +36,11 @@ Result<ReadHistory, std::string> read_evidence(const std::string& path,
       const auto read = read_lines(record->more().text, reader);
       if (!read) return fail(path + ": " + read.error());
     }
-    if (decoder.failed()) return fail(path + " holds what no version of this suite writes");
+    if (decoder.failed()) return fail(path + " has records that no version of this suite writes");
   }
   if (!is_history) {
-    return fail(path + " has no history of requests that meet; what it has, judge tells");
+    return fail(path +
+                " has no history of concurrent requests; `fencepost judge` reads such a file");
   }
   reader.finish();
   return ReadHistory{.cut = !frames.diagnostic().empty()};

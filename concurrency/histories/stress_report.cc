@@ -21,7 +21,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxFindings = 3;  // on the screen
-// Of one connection, in each direction; then they begin again. (MQTT 5, 2.2.1)
+// For one connection, in each direction; then they are used again. (MQTT 5, 2.2.1)
 constexpr std::uint64_t kPacketIds = 65'535;
 
 double per_second(const StressRun& run) {
@@ -32,32 +32,35 @@ std::string judge_again(const StressRun& run) {
   return "fencepost check " + text::shell_word(run.history);
 }
 
-// What was not answered, and why; empty when all was.
+// Which requests have no response, and why; empty when all have one.
 std::string without_reply(const stress::TrafficCounts& counts) {
   std::string out;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count > 0) out += fmt::format("{}{} {}", out.empty() ? "" : ", ", count, what);
   };
   add(counts.timed_out, "timed out");
-  add(counts.lost, "lost with a connection");
+  add(counts.lost, "lost with the connection");
   add(counts.not_taken, "not taken by the broker");
-  add(counts.meaningless, "answered with what is no reply");
+  add(counts.meaningless, "answered with something that is not a response");
   return out;
 }
 
 std::string conclusion(const StressRun& run) {
+  if (is_not_linearizable(run.judged.violations)) {
+    return "not linearizable, the store breaks a rule";
+  }
   if (!run.judged.violations.empty() || !run.deliveries.empty()) return "the store breaks a rule";
   if (!run.error.empty()) return run.error;
   if (!run.lost.empty()) return "the endpoint was lost: " + run.lost;
   if (run.counts.replies == 0) return "no request was answered: is there a state store?";
-  if (run.interrupted) return "interrupted; no rule is broken until then";
+  if (run.interrupted) return "interrupted; no rule was broken until then";
   if (run.judged.unknown_keys > 0) {
     return fmt::format("no rule is broken, but {} could not be decided",
                        text::counted(run.judged.unknown_keys, "key"));
   }
   if (run.counts.replies == run.counts.refused) return "every request was refused";
-  if (run.doubts.all() > 0) return "not decided: requests " + describe(run.doubts);
-  return "no rule is broken";
+  if (run.doubts.all() > 0) return "not decided: " + describe(run.doubts);
+  return "linearizable, no rule is broken";
 }
 
 ordered_json delivery_json(const stress::DeliveryFinding& found) {
@@ -69,7 +72,7 @@ ordered_json delivery_json(const stress::DeliveryFinding& found) {
   return out;
 }
 
-// What JUnit has besides the keys, so that it is as green as the exit code.
+// What JUnit reports in addition to the keys, so that it agrees with the exit code.
 std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
   std::vector<history::Verdict> out;
   for (const stress::DeliveryFinding& each : run.deliveries) {
@@ -82,7 +85,7 @@ std::vector<history::Verdict> verdicts_on_the_whole(const StressRun& run) {
   return out;
 }
 
-// What was found, as a history has it.
+// The findings, as for a history that was read from a file.
 CheckedHistory findings_of(const StressRun& run) {
   CheckedHistory out{.file = run.endpoint,
                      .operations = run.judged.operations,
@@ -108,18 +111,17 @@ Result<std::string, std::string> page_of(const StressRun& run,
       {"seconds", fmt::format("{:.1f}{}", run.seconds, run.simulated ? ", simulated" : "")},
       {"requests", fmt::format("{} ({:.0f}/s)", run.counts.requests, per_second(run))},
       {"Fencepost", std::string(report::suite_version())}};
-  return timeline.html(
-      {.source = run.endpoint,
-       .facts = std::move(facts),
-       .commands = {{"Judge again", judge_again(run)}, {"Provoke it again", run.again}}},
-      catalogue);
+  return timeline.html({.source = run.endpoint,
+                        .facts = std::move(facts),
+                        .commands = {{"Check again", judge_again(run)}, {"Reproduce", run.again}}},
+                       catalogue);
 }
 
 std::string junit_of(const StressRun& run, const scenario::Catalogue& catalogue) {
-  // One test stands for all keys that are ok, of which only the number is known.
+  // One test stands for all keys that are ok: only their number is known.
   CheckedHistory all = findings_of(run);
   if (run.judged.keys_ok > 0) {
-    all.keys.push_back({.key = fmt::format("{} keys", run.judged.keys_ok),
+    all.keys.push_back({.key = text::counted(run.judged.keys_ok, "key"),
                         .operations = run.judged.decided,
                         .verdict = {.answer = history::Answer::kOk}});
   }
@@ -127,28 +129,29 @@ std::string junit_of(const StressRun& run, const scenario::Catalogue& catalogue)
   return junit({all}, catalogue, run.started);
 }
 
-// What a smaller run has shown.
+// The result of smaller runs.
 std::string shrunk_text(const StressRun& run) {
   std::string out;
   if (run.shrunk && run.shrunk->failed > 0) {
-    out += fmt::format("\n  smallest  {}: {} of {} new runs break a rule, after {} operations\n",
-                       describe(run.shrunk->size), run.shrunk->failed, run.shrunk->runs,
-                       run.shrunk->operations);
+    out += fmt::format("\n  smallest  {}: {} of {} break a rule, after {}\n",
+                       describe(run.shrunk->size), run.shrunk->failed,
+                       text::counted(run.shrunk->runs, "new run"),
+                       text::counted(run.shrunk->operations, "operation"));
   } else if (run.shrunk) {
-    out += fmt::format("\n  seen once: none of {} more did it again\n",
-                       text::counted(run.shrunk->runs, "run"));
+    out += fmt::format("\n  seen once: not reproduced in {}\n",
+                       text::counted(run.shrunk->runs, "more run"));
   }
   if (!run.enough) return out;
   constexpr std::size_t kMaxRequests = 12;
   const stress::Plan& plan = run.enough->plan;
-  out += fmt::format("\n  enough    {} of {} requests for one key, found in {} runs:\n",
-                     plan.size(), run.enough->asked, run.enough->tries);
+  out += fmt::format("\n  enough    {} of {} for one key, found in {}:\n", plan.size(),
+                     text::counted(run.enough->asked, "request"),
+                     text::counted(run.enough->tries, "run"));
   for (std::size_t i = 0; i < std::min(plan.size(), kMaxRequests); ++i) {
     out += fmt::format("            client {:<4} {}\n", plan[i].client, request_text(plan[i]));
   }
   if (plan.size() > kMaxRequests) {
-    out +=
-        fmt::format("            and {} more; --json has them all\n", plan.size() - kMaxRequests);
+    out += fmt::format("            and {} more; --json lists all\n", plan.size() - kMaxRequests);
   }
   return out;
 }
@@ -191,16 +194,17 @@ run::ExitCode exit_code(const StressRun& run) {
 }
 
 std::string describe(const stress::RunSize& size) {
-  return fmt::format("{}  workload {}", text::counted(size.clients, "client"), size.mix->name);
+  return fmt::format("{}, workload {}", text::counted(size.clients, "client"), size.mix->name);
 }
 
 std::string progress_text(double seconds, const stress::TrafficCounts& counts,
                           const stress::Judged& judged) {
   const std::size_t open = judged.operations - std::min(judged.operations, judged.decided);
   return fmt::format(
-      "{:.1f} s  {} requests ({:.0f}/s)  {} judged, {} not yet{}", seconds, counts.requests,
+      "{:.1f} s  {} ({:.0f}/s)  {} judged, {} not yet{}", seconds,
+      text::counted(counts.requests, "request"),
       static_cast<double>(counts.replies) / std::max(seconds, 0.001), judged.decided, open,
-      counts.unknown() == 0 ? "" : fmt::format("  {} without a reply", counts.unknown()));
+      counts.unknown() == 0 ? "" : fmt::format("  {} without a response", counts.unknown()));
 }
 
 std::string stress_command(const StressCall& call, const stress::RunSize& size,
@@ -232,32 +236,33 @@ std::string stress_text(const StressRun& run, const scenario::Catalogue& catalog
     out += finding_text(findings, verdict_of(each), catalogue);
   }
   if (!findings.keys.empty() && !run.history.empty()) {
-    out += fmt::format("\n  history   {}\n  judge     {}\n", run.history, judge_again(run));
+    out += fmt::format("\n  history   {}\n  check     {}\n", run.history, judge_again(run));
   }
   const bool found = !findings.keys.empty() || !run.deliveries.empty();
-  if (found) out += fmt::format("  again     {}\n", run.again);
+  if (found) out += fmt::format("  reproduce {}\n", run.again);
   const stress::TrafficCounts& counts = run.counts;
-  out +=
-      fmt::format("\n{} requests in {:.1f} s{} ({:.0f}/s), {} notifications, judged in {:.2f} s\n",
-                  counts.requests, run.seconds, run.simulated ? " of simulated time" : "",
-                  per_second(run), counts.notifications, run.judging);
+  out += fmt::format("\n{} in {:.1f} s{} ({:.0f}/s), {}, judged in {:.2f} s\n",
+                     text::counted(counts.requests, "request"), run.seconds,
+                     run.simulated ? " of simulated time" : "", per_second(run),
+                     text::counted(counts.notifications, "notification"), run.judging);
   if (const std::string missing = without_reply(counts); !missing.empty()) {
-    out += fmt::format("  without a reply: {}\n", missing);
+    out += fmt::format("  without a response: {}\n", missing);
   }
   if (counts.refused > 0) out += fmt::format("  refused: {}\n", counts.refused);
   if (!run.simulated && counts.longest > 0) {
-    out += fmt::format("  to one client: {}, {} its {} packet ids\n",
+    out += fmt::format("  to one client: {}, {} its {} packet identifiers\n",
                        text::counted(counts.longest, "message"),
                        counts.longest > kPacketIds ? "more than" : "within", kPacketIds);
   }
   if (run.reconnected > 0) {
-    out += fmt::format("  connections that were made again: {}\n", run.reconnected);
+    out += fmt::format("  reconnections: {}\n", run.reconnected);
   }
-  // Of a key of which nobody was told anything nothing is known.
+  // Without a response nothing is known about any key.
   const std::size_t ok = counts.replies == 0 ? 0 : run.judged.keys_ok;
-  return out + fmt::format("{} ok, {} violations, {} unknown: {}\n", text::counted(ok, "key"),
-                           run.judged.violations.size() + run.deliveries.size(),
-                           run.judged.unknown_keys, conclusion(run));
+  return out + fmt::format(
+                   "{} ok, {}, {} unknown: {}\n", text::counted(ok, "key"),
+                   text::counted(run.judged.violations.size() + run.deliveries.size(), "violation"),
+                   run.judged.unknown_keys, conclusion(run));
 }
 
 std::string to_json(const StressRun& run) {

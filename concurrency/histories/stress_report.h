@@ -49,7 +49,7 @@ struct StressRun {
 
 // kFailed, kInternal where the history could not be written, kUnreachable where nothing was
 // answered or the endpoint is gone, kInterrupted, kInconclusive where keys are unknown, all was
-// refused, or requests are without a reply and nobody knows why.
+// refused, or requests are without a response for an unknown reason.
 [[nodiscard]] run::ExitCode exit_code(const StressRun& run);
 
 // "16 clients  workload everything": as the first line and reports have it.

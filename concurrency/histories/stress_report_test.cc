@@ -75,14 +75,15 @@ TEST(StressReport, ConcludesWithTheWorst) {
     ExitCode code;
     const char* conclusion;
   } kTable[] = {
-      {[](StressRun&) {}, ExitCode::kConformant, "no rule is broken"},
+      {[](StressRun&) {}, ExitCode::kConformant, "linearizable, no rule is broken"},
       {[](StressRun& run) { run.counts.refused = 100; }, ExitCode::kInconclusive,
        "every request was refused"},
-      {[](StressRun& run) { run.counts.refused = 99; }, ExitCode::kConformant, "no rule is broken"},
+      {[](StressRun& run) { run.counts.refused = 99; }, ExitCode::kConformant,
+       "linearizable, no rule is broken"},
       {[](StressRun& run) { run.judged.unknown_keys = 1; }, ExitCode::kInconclusive,
        "no rule is broken, but 1 key could not be decided"},
       {[](StressRun& run) { run.interrupted = true; }, ExitCode::kInterrupted,
-       "interrupted; no rule is broken until then"},
+       "interrupted; no rule was broken until then"},
       {[](StressRun& run) { run.counts.replies = 0; }, ExitCode::kUnreachable,
        "no request was answered: is there a state store?"},
       {[](StressRun& run) { run.lost = "gone"; }, ExitCode::kUnreachable,
@@ -131,7 +132,7 @@ TEST(StressReport, KeepsTheHistoryOfWhatIsNotOk) {
 TEST(StressReport, SaysLittleWhenAllIsWell) {
   EXPECT_EQ(text(right()),
             "\n101 requests in 2.0 s (50/s), 5 notifications, judged in 0.25 s\n"
-            "7 keys ok, 0 violations, 0 unknown: no rule is broken\n");
+            "7 keys ok, 0 violations, 0 unknown: linearizable, no rule is broken\n");
   StressRun kept = right();
   kept.history = "mine.jsonl";  // nothing is in it that anybody has to judge again
   EXPECT_EQ(text(kept), text(right()));
@@ -143,28 +144,30 @@ TEST(StressReport, SaysLittleWhenAllIsWell) {
 
 TEST(StressReport, SaysHowFarThePacketIdsOfAConnectionWent) {
   StressRun run = right();
-  EXPECT_THAT(text(run), Not(HasSubstr("packet ids")));
+  EXPECT_THAT(text(run), Not(HasSubstr("packet identifiers")));
   run.counts.longest = 65'535;
-  EXPECT_THAT(text(run),
-              HasSubstr("\n  to one client: 65535 messages, within its 65535 packet ids\n"));
+  EXPECT_THAT(
+      text(run),
+      HasSubstr("\n  to one client: 65535 messages, within its 65535 packet identifiers\n"));
   run.counts.longest = 65'536;
-  EXPECT_THAT(text(run), HasSubstr(" 65536 messages, more than its 65535 packet ids\n"));
+  EXPECT_THAT(text(run), HasSubstr(" 65536 messages, more than its 65535 packet identifiers\n"));
   EXPECT_EQ(json::parse(to_json(run)).at("longest_connection"), 65'536);
   run.simulated = true;
-  EXPECT_THAT(text(run), Not(HasSubstr("packet ids")));
+  EXPECT_THAT(text(run), Not(HasSubstr("packet identifiers")));
 }
 
 TEST(StressReport, TellsAViolationAndHowToSeeItAgain) {
   EXPECT_EQ(text(wrong()),
             "\n  VIOLATION  SET-NX-2  key \"k\"\n    seen  twice\n"
+            "    minimal counter-example:\n"
             "      client 1       0.000 ms .. 0.000 ms     SET \"v\"  ->  ok\n"
-            "\n  history   stress-6.jsonl\n  judge     fencepost check stress-6.jsonl\n"
-            "  again     fencepost stress --seed 6\n"
+            "\n  history   stress-6.jsonl\n  check     fencepost check stress-6.jsonl\n"
+            "  reproduce fencepost stress --seed 6\n"
             "\n101 requests in 2.0 s (50/s), 5 notifications, judged in 0.25 s\n"
-            "7 keys ok, 1 violations, 0 unknown: the store breaks a rule\n");
+            "7 keys ok, 1 violation, 0 unknown: the store breaks a rule\n");
   StressRun gone = wrong();
   gone.history.clear();
-  EXPECT_THAT(text(gone), Not(HasSubstr("  judge ")));
+  EXPECT_THAT(text(gone), Not(HasSubstr("  check ")));
 }
 
 TEST(StressReport, NamesThreeKeysAndCountsTheOthers) {
@@ -173,22 +176,23 @@ TEST(StressReport, NamesThreeKeysAndCountsTheOthers) {
   run.judged.unknown = {unknown(), unknown(), unknown()};
   run.judged.unknown_keys = 3;
   EXPECT_THAT(text(run), AllOf(HasSubstr("key \"b\""), HasSubstr("UNKNOWN    key \"u\""),
-                               HasSubstr("\n  and 2 keys more\n")));
+                               HasSubstr("\n  and 2 more keys\n")));
 }
 
 TEST(StressReport, SaysWhatWasNotAnswered) {
   StressRun run = right();
-  EXPECT_THAT(text(run), Not(HasSubstr("without a reply")));
+  EXPECT_THAT(text(run), Not(HasSubstr("without a response")));
   run.counts.timed_out = 1;
-  EXPECT_THAT(text(run), HasSubstr("  without a reply: 1 timed out\n"));
+  EXPECT_THAT(text(run), HasSubstr("  without a response: 1 timed out\n"));
   run.counts.lost = 2;
   run.counts.not_taken = 3;
   run.counts.meaningless = 4;
   run.counts.refused = 5;
   run.reconnected = 6;
-  EXPECT_THAT(text(run), HasSubstr("  without a reply: 1 timed out, 2 lost with a connection, 3 "
-                                   "not taken by the broker, 4 answered with what is no reply\n"
-                                   "  refused: 5\n  connections that were made again: 6\n"));
+  EXPECT_THAT(text(run),
+              HasSubstr("  without a response: 1 timed out, 2 lost with the connection, 3 "
+                        "not taken by the broker, 4 answered with something that is not a "
+                        "response\n  refused: 5\n  reconnections: 6\n"));
 }
 
 TEST(StressReport, TellsTheSmallestRunThatShowsIt) {
@@ -197,10 +201,10 @@ TEST(StressReport, TellsTheSmallestRunThatShowsIt) {
                 .runs = 5,
                 .failed = 3,
                 .operations = 40};
-  EXPECT_THAT(text(run), HasSubstr("\n  smallest  2 clients  workload hot-key: 3 of 5 new runs "
+  EXPECT_THAT(text(run), HasSubstr("\n  smallest  2 clients, workload hot-key: 3 of 5 new runs "
                                    "break a rule, after 40 operations\n"));
   run.shrunk->failed = 0;
-  EXPECT_THAT(text(run), HasSubstr("\n  seen once: none of 5 runs more did it again\n"));
+  EXPECT_THAT(text(run), HasSubstr("\n  seen once: not reproduced in 5 more runs\n"));
   EXPECT_EQ(json::parse(to_json(run))["shrunk"],
             json::parse(R"({"workload": "hot-key", "clients": 2, "runs": 5, "failed": 0,
                             "operations": 40})"));
@@ -214,7 +218,7 @@ TEST(StressReport, TellsTheRequestsThatAreEnough) {
   run.enough->plan.assign(13, set(2, "k\n"));
   EXPECT_THAT(text(run), AllOf(HasSubstr("\n  enough    13 of 300 requests for one key, found in "
                                          "25 runs:\n            client 2    SET \"v\"\n"),
-                               HasSubstr("            and 1 more; --json has them all\n")));
+                               HasSubstr("            and 1 more; --json lists all\n")));
   const json document = json::parse(to_json(run))["enough"];
   EXPECT_EQ(document["of"], 300);
   EXPECT_EQ(document["runs"], 25);
@@ -230,7 +234,7 @@ TEST(StressReport, TellsHowFarItHasCome) {
       progress_text(2, {.requests = 301, .replies = 300}, {.operations = 300, .decided = 250}),
       "2.0 s  301 requests (150/s)  250 judged, 50 not yet");
   EXPECT_EQ(progress_text(0, {.requests = 1, .timed_out = 1, .lost = 2}, {.decided = 1}),
-            "0.0 s  1 requests (0/s)  1 judged, 0 not yet  3 without a reply");
+            "0.0 s  1 request (0/s)  1 judged, 0 not yet  3 without a response");
 }
 
 // --- the command ---------------------------------------------------------------------------------
@@ -340,8 +344,8 @@ TEST_F(StressFiles, JunitHasWhatIsWrongOfTheRunAsAWhole) {
   const std::vector<std::pair<StressRun, std::string>> rows = {
       {unanswered, "no request was answered: is there a state store?"},
       {lost, "the endpoint was lost: connection refused"},
-      {cut, "interrupted; no rule is broken until then"},
-      {doubtful, "not decided: requests 2 without a reply when nobody got one any more"},
+      {cut, "interrupted; no rule was broken until then"},
+      {doubtful, "not decided: 2 requests without a response when no client received one any more"},
       {doubled, "ENV-RESPONSE-1: a second reply (2 times)"}};
   for (const auto& [run, message] : rows) {
     ASSERT_TRUE(write_stress(run, {{"junit", path("r.xml")}}, kNoRules));

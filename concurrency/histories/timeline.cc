@@ -304,8 +304,8 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
   const bool doubt = !bad && (unknown_ != 0 || total_ == 0);
   const std::string title = bad             ? text::counted(violations_, "violation")
                             : unknown_ != 0 ? text::counted(unknown_, "key") + " undecided"
-                            : total_ == 0   ? "No operation"
-                                            : "No violation";
+                            : total_ == 0   ? "No operations"
+                                            : "No violations";
   return page::verdict_page(
       page::timeline_page_files(),
       {bad     ? "failed"
@@ -319,7 +319,7 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
                    text::counted(total_, "operation"),
                    text::counted(ok_ + violations_ + unknown_, "key"), ok_,
                    text::counted(violations_, "violation"), unknown_)},
-      {.product = "history of requests that meet",
+      {.product = "history of concurrent requests",
        .main = "timeline",
        .document = title + ": " + head.source},
       {{"facts", html_facts(head)},

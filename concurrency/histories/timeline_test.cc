@@ -119,8 +119,8 @@ TEST(Timeline, TextsStayText) {
 TEST(Timeline, TheTitleIsTheWorst) {
   EXPECT_NE(Timeline({violation({})}, 1).html({}, kNoRules).find("1 violation<"),
             std::string::npos);
-  EXPECT_NE(Timeline({}, 1).html({}, kNoRules).find("No violation<"), std::string::npos);
-  EXPECT_NE(Timeline({}, 0).html({}, kNoRules).find("No operation<"), std::string::npos);
+  EXPECT_NE(Timeline({}, 1).html({}, kNoRules).find("No violations<"), std::string::npos);
+  EXPECT_NE(Timeline({}, 0).html({}, kNoRules).find("No operations<"), std::string::npos);
   history::KeyVerdict unknown = violation({});
   unknown.verdict.answer = history::Answer::kUnknown;
   EXPECT_NE(Timeline({unknown}, 1).html({}, kNoRules).find("1 key undecided<"), std::string::npos);

@@ -27,12 +27,15 @@ Verdict violation(const KeyHistory& history, const Flaw& flaw) {
   return out;
 }
 
-// No ok rests on the code that has found the order: it has gone through the model again
-// (docs/decisions/0020-histories-by-versions.md). A fault of ours is then an unknown, and no ok.
+// An ok does not rest on the code that has found the order: the model replays the order
+// (docs/decisions/0020-histories-by-versions.md). A bug of the search is
+// then reported as unknown, not as ok.
 Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vector<Index>& order) {
   if (!replays(history, bounds, order)) {
-    return {.answer = Answer::kUnknown,
-            .text = "the order that was found does not keep the rules: a bug of the checker"};
+    return {
+        .answer = Answer::kUnknown,
+        .text =
+            "the order that was found breaks the rules: a bug of the checker, please report it"};
   }
   Verdict out{.answer = Answer::kOk};
   out.operations.reserve(order.size());
@@ -49,7 +52,7 @@ Verdict accepted(const KeyHistory& history, const Bounds& bounds, const std::vec
 }
 
 // Req: VER-SET-2
-// Wrong by itself, in whatever order. It is asked of the operation, as its entry does not keep
+// Wrong in any order. The operation is checked, as its entry does not keep
 // `__ts`.
 Flaw flaw_of(const Operation& operation, Index number) {
   const bool wrote = operation.action == Action::kSet && operation.outcome == Outcome::kOk;
@@ -76,7 +79,7 @@ namespace {
 
 Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
   history.resolve();
-  // From the cheapest on: what no order can mend, one sort, then the search, which may take
+  // The cheapest first: what is wrong in any order, one sort, then the search, which may take
   // exponential time. A contradiction of versions is final even where the values could be explained
   // (Req: VER-UPDATE-3).
   if (!history.flaws().empty()) return violation(history, history.flaws().front());
@@ -94,11 +97,11 @@ Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
       break;
   }
   return {.answer = Answer::kUnknown,
-          .text = "the search was given up after " + std::to_string(found.steps) + " steps (" +
+          .text = "the search ended undecided after " + std::to_string(found.steps) + " steps (" +
                   std::string(quick.why) + ")"};
 }
 
-// What values alone say of a violation; nothing where there are no versions.
+// Would the values alone be linearizable? Nothing where there are no versions.
 std::optional<Answer> by_values(const KeyHistory& history, const Bounds& bounds,
                                 const CheckLimits& limits) {
   const auto& entries = history.entries();
@@ -133,7 +136,7 @@ Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
 
 void Checker::add(const Operation& operation) {
   const Index number = added_++;
-  // A reply shows that the client's connection was alive: up to then it could be told of changes.
+  // A response shows that the client's connection was alive: up to then it could be notified.
   if (operation.returned != kNever) received(operation.client, operation.returned);
   Key& key = key_of(operation.key);
   // Before flaw_of(), which may make this very operation the violation. Nothing that comes after a
@@ -183,8 +186,8 @@ void Checker::add(const Notification& notification) {
 
 void Checker::add(const Connection& connection) {
   ClientLife& life = lives_[connection.client];
-  // Also where the session was resumed: nobody knows since when the connection was dead. What was
-  // last heard on it came before.
+  // Also where the session was resumed: it is not known since when the connection was dead. What
+  // was received last on it came before.
   const bool first = connection.link == Link::kConnected && !std::exchange(life.connected, true);
   if (!first)
     life.breaks.push_back({.noticed = connection.at, .last_received = life.last_received});
@@ -203,7 +206,7 @@ void Checker::add(const Event& event) {
 void Checker::settle(Time before) {
   for (auto& [name, key] : keys_) {
     const std::size_t enough = std::max(limits_.settle_from, key.settle_from);
-    // What observers were told is judged against all operations of a key, so these are all kept.
+    // Notifications are judged against all operations of a key, so these are all kept.
     if (key.observation.empty() && key.history.entries().size() >= enough)
       settle(key, before.count());
   }
@@ -235,8 +238,8 @@ void Checker::settle(Key& key, std::int64_t before) {
   for (Index i = 0; i < past.entries().size(); ++i) {
     Entry entry = past.entries()[i];
     if (i == order.last_writer) {
-      // All that is left of what was before: it is known to have happened, so nothing is asked of
-      // it.
+      // All that is left of what was before: it is known to have happened, so nothing is checked
+      // for it.
       entry.condition = codec::Condition::kAlways;
       entry.token = order.last_token;
       entry.outcome = Outcome::kOk;
@@ -244,7 +247,8 @@ void Checker::settle(Key& key, std::int64_t before) {
       // An adopted SET may have no return; a reader that had returned by the quiet moment has seen
       // it.
       entry.returned = std::min(entry.returned, quiet - 1);
-      // A GET that names a lower version is a stale read, then, not one of what nobody wrote.
+      // A GET that names a lower version is a stale read, then, not one of a value that was never
+      // written.
       rest.set_oldest(past.version(entry.version));
       rest.add(past, entry);
     } else if (i == order.last_deleter || (entry.outcome == Outcome::kUnknown && !entry.adopted)) {
@@ -273,7 +277,8 @@ std::size_t Checker::held() const {
 Verdict Checker::verdict_of(Key& key) const {
   Verdict out = key.settled;
   if (out.answer == Answer::kOk) out = judge_key(key.history, bounds_, limits_);
-  // Only of a key whose operations are right: else it is not known what there was to be told of.
+  // Only for a key whose operations are linearizable: otherwise it is not known which notifications
+  // were due.
   if (out.answer == Answer::kOk && !key.observation.empty()) {
     const auto flaw =
         judge_notifications(key.history, key.observation, lives_, bounds_,
@@ -289,11 +294,11 @@ Verdict Checker::verdict_of(Key& key) const {
   for (const Index number : out.operations) {
     if (auto found = key.kept.find(number)) out.shown.push_back(*std::move(found));
   }
-  // Nobody has said whether the store kept its keys (see Restart).
+  // It is not known whether the store kept its keys (see Restart).
   if (!restarted_) return out;
   return {.answer = Answer::kUnknown,
-          .text = "the store was restarted, and may have lost the key: else " + out.requirement +
-                  " is broken, " + out.text};
+          .text = "the store was restarted and may have lost the key; otherwise " +
+                  out.requirement + " is broken: " + out.text};
 }
 
 std::vector<KeyVerdict> Checker::finish(const KeySelection& selection) {

@@ -1,14 +1,14 @@
-// Judges histories: could a store that keeps the rules have answered so?
+// Judges histories: is there an order in which a conforming store gives these answers?
 //
 //   Checker checker;
 //   for (const Operation& operation : operations) checker.add(operation);
 //   for (const KeyVerdict& verdict : checker.finish()) use(verdict);
 //
 // Keys are judged one by one, as each request concerns one key. What cannot be decided is unknown,
-// never ok. What an ok rests on, an order of the operations, has gone through the rules again.
+// never ok. The order of operations that an ok rests on was replayed against the rules.
 //
-// While a run goes on, settle() judges what is over and forgets it: the memory is that of what is
-// not decided yet. A checker that keeps operations gives those of a violation with it. Pure; not
+// During a run, settle() judges what is finished and forgets it: only what is undecided needs
+// memory. A checker that keeps operations gives those of a violation with it. Pure; not
 // thread safe.
 #pragma once
 
@@ -41,17 +41,17 @@ struct Verdict {
   // each other.
   std::vector<Index> operations{};
   // kViolation: these operations themselves, in the same order, where the checker keeps operations;
-  // else they are for whoever has them to fill in.
+  // else the caller fills them in.
   std::vector<Operation> shown{};
-  // kViolation: those that might have explained it, by their time, and do not. Whatever all further
-  // operations were answered, these and `operations` break the rules.
+  // kViolation: those that overlap in time and do not explain it. Whatever the answers to all other
+  // operations, these and `operations` break the rules.
   std::vector<Index> others{};
   std::string requirement{};  // kViolation
   std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
-  // kViolation, where there are versions: what values alone would say. kOk: only the versions speak
-  // against it.
+  // kViolation, where there are versions: the answer for the values alone. kOk: only the versions
+  // are wrong.
   std::optional<Answer> by_values{};
-  // kOk: requests that were sent again and, as far as can be told, carried out twice. No rule is
+  // kOk: requests that were sent again and, as far as is known, carried out twice. No rule is
   // broken (MQTT delivers at least once).
   std::vector<Index> repeated{};
 };
@@ -60,7 +60,7 @@ struct CheckLimits {
   SearchLimits search{};
   CounterExampleLimits counter_example{};
   SearchLimits values{.steps = 10'000};  // of a violation, for Verdict::by_values
-  // settle() leaves keys alone that have fewer operations than this to judge.
+  // settle() skips keys that have fewer operations than this to judge.
   std::size_t settle_from = 10'000;
 };
 
@@ -77,7 +77,7 @@ struct KeyVerdict {
 // Some of the keys of a checker.
 struct KeySelection {
   std::string_view prefix{};     // what they begin with
-  bool unobserved = false;       // only those of which nobody was told, or wanted to be
+  bool unobserved = false;       // only those without notifications and registrations
   bool until_violation = false;  // those after the first violation are forgotten without a verdict
 };
 
@@ -91,7 +91,7 @@ class Checker {
   // Before the operations that they are for, which are all.
   void set_bounds(const Bounds& bounds) { bounds_ = bounds; }
 
-  // Whatever it is of the below, in any order; connections after what their client had heard.
+  // Any of the kinds below, in any order; connections after what their client had received.
   void add(const Event& event);
 
   // Operations are numbered from 0 on as they come.
@@ -101,12 +101,12 @@ class Checker {
 
   [[nodiscard]] std::size_t added() const { return added_; }
 
-  // The store was restarted, and nobody knows with which keys: what looks like a violation is
+  // The store was restarted, and it is not known with which keys: what looks like a violation is
   // unknown.
   void add(const Restart& restart);
 
   // Judges what was over before `before` and forgets it, key by key, up to the last moment at which
-  // nothing was under way on the key. To be called when every operation that was called before that
+  // nothing was in flight on the key. To be called when every operation that was called before that
   // time has been added; it costs nothing until there is enough to judge. Keys that expire, and
   // those whose versions do not decide, are kept for the end. Of a reply that names a version which
   // was forgotten, less can be said: a GET is judged as ever, a refusal is not.
@@ -128,7 +128,7 @@ class Checker {
   // then, but for what order() says.
   [[nodiscard]] std::vector<KeyVerdict> finish();
 
-  // The same for those keys alone to which nothing is added afterwards. The others stay as they
+  // The same, only for keys to which nothing is added afterwards. The others stay as they
   // are.
   [[nodiscard]] std::vector<KeyVerdict> finish(const KeySelection& selection);
 
@@ -138,7 +138,7 @@ class Checker {
     Observation observation{};
     Verdict settled{.answer = Answer::kOk};  // a violation, once there is one
     std::size_t forgotten = 0;               // operations
-    std::size_t settle_from = 0;             // not before there are so many
+    std::size_t settle_from = 0;             // not before there are this many
     ViolationOperations kept{};
   };
   Key& key_of(const std::string& name);

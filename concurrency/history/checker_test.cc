@@ -236,7 +236,7 @@ TEST(Checker, NamesWhatExpiresTooEarlyOrTooLate) {
   const Operation first = expiring(set({1, 0, 2}, "a", 1), 100);
   expect_text({first, miss({2, 93, 94})}, "gone before its PX");
   expect_text({first, get({2, 123, 124}, "a", 1)}, "long after its PX");
-  expect_text({first, miss({2, 100, 101}), get({2, 102, 103}, "a", 1)}, "there again");
+  expect_text({first, miss({2, 100, 101}), get({2, 102, 103}, "a", 1)}, "existed again");
   // A stale read is not one of a key that should have expired.
   expect_violation({first, set({1, 10, 11}, "b", 2), get({2, 20, 21}, "a", 1)}, "SET-WRITE-2",
                    {0, 1, 2});

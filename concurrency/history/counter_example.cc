@@ -23,7 +23,7 @@ class Shrinker {
 
   std::vector<Index> run(std::int64_t stuck_at) {
     const auto& entries = history_.entries();
-    // The search has never come so far: most of a long history goes at once.
+    // The search has never come so far: most of a long history goes immediately.
     forget_if_not_needed(chosen([&](const Entry& entry) { return entry.called > stuck_at; }));
     // First what changes nothing: that makes the search shorter.
     halve(chosen([](const Entry& entry) { return !entry.may_change(); }));
@@ -65,7 +65,7 @@ class Shrinker {
     KeyHistory weaker = history_.without_replies(forgotten_);
     weaker.resolve();
     bool still = !weaker.flaws().empty();
-    // The copy costs as much as there are entries, even where the search is over at once.
+    // The copy costs as much as there are entries, even where the search ends immediately.
     std::size_t work = kept_.size();
     if (!still) {
       const SearchResult result = search(weaker, bounds_, limits_.search);
@@ -105,13 +105,13 @@ bool outlived(const std::vector<Entry>& shown, const Entry& read, const Bounds& 
 }
 
 std::string_view text_of(std::string_view requirement) {
-  if (requirement == "SET-PX-1") return "the key was there long after its PX had passed";
+  if (requirement == "SET-PX-1") return "the key existed long after its PX had passed";
   if (requirement == "SET-PX-2") return "the key was gone before its PX had passed";
-  if (requirement == "SET-PX-4") return "the key was there again after it had expired";
-  return "there is no order of the requests in which a store could have answered so";
+  if (requirement == "SET-PX-4") return "the key existed again after it had expired";
+  return "the history of the key is not linearizable";
 }
 
-// A read of what only refused SETs have sent, or nobody: `flaw` is of that then.
+// Did it read a value that only refused SETs have sent, or no client? Then `flaw` says so.
 bool reads_what_was_refused(const KeyHistory& history, const Entry& read, Flaw& flaw) {
   if (read.outcome != Outcome::kValue) return false;
   Index refused = kNone;
@@ -123,7 +123,7 @@ bool reads_what_was_refused(const KeyHistory& history, const Entry& read, Flaw& 
     refused = i;
   }
   flaw.requirement = "GET-HIT-3";
-  flaw.what = "a GET returned a value that nobody has sent";
+  flaw.what = "a GET returned a value that no client has sent";
   if (refused == kNone) return true;
   flaw.requirement =
       entries[refused].outcome == Outcome::kNotApplied ? "SET-NOT-APPLIED-2" : "ERR-STATE-1";
@@ -132,10 +132,9 @@ bool reads_what_was_refused(const KeyHistory& history, const Entry& read, Flaw& 
   return true;
 }
 
-// What the last of them should not have been answered.
 // The search shows that there is no order, not which rule is broken. The last answer is the one
-// that the others leave no room for, so it is charged; where no rule forbids it, there is only the
-// order, which the protocol leaves open (Req: ENV-ORDER-OPEN-2).
+// that the others exclude, so the violation is attributed to it; where no rule forbids it, there is
+// only the order, which the protocol leaves unspecified (Req: ENV-ORDER-OPEN-2).
 std::string_view requirement_of(const std::vector<Entry>& shown, bool keys_expire,
                                 const Bounds& bounds) {
   if (shown.empty()) return "ENV-ORDER-OPEN-2";
@@ -190,7 +189,7 @@ Flaw counter_example_of(const KeyHistory& history, const Bounds& bounds, const S
   std::sort(out.entries.begin(), out.entries.end(), [&](Index a, Index b) {
     return std::pair(entries[a].called, a) < std::pair(entries[b].called, b);
   });
-  // What versions spoke against was judged by a rule; what follows is a guess by outcomes.
+  // Versions name the rule that is broken; without them the outcomes suggest one.
   if (!hint.requirement.empty()) {
     out.requirement = hint.requirement;
     out.what = hint.what;

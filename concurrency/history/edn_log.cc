@@ -92,7 +92,7 @@ Result<void, std::string> EdnLog::line(std::uint64_t number, std::string_view te
   open_.clear();
   in_string_ = false;
   if (!operation) return {};
-  return fail(std::string("an operation whose value has no end"));
+  return fail(std::string("the value of this operation does not end"));
 }
 
 Result<void, std::string> EdnLog::read(std::string_view text) {
@@ -104,7 +104,7 @@ Result<void, std::string> EdnLog::read(std::string_view text) {
       }
       if (at >= text.size()) {
         string_ += '\n';
-        return {};  // it goes on in the next line
+        return {};  // it continues in the next line
       }
       ++at;
       in_string_ = false;
@@ -123,14 +123,14 @@ Result<void, std::string> EdnLog::read(std::string_view text) {
       in_string_ = true;
       ++at;
     } else if (next == '(' || next == '[' || next == '{') {
-      if (open_.size() == kDeepest) return fail(std::string("it is nested too deep"));
+      if (open_.size() == kDeepest) return fail(std::string("the value is nested too deeply"));
       const bool set = next == '{' && at > 0 && text[at - 1] == '#';
       const bool map = next == '{' && !set;
       open_.push_back({.kind = map ? Form::Kind::kMap : Form::Kind::kList, .end = closing(next)});
       ++at;
     } else if (next == ')' || next == ']' || next == '}') {
       if (open_.empty() || open_.back().end != next) {
-        return fail(std::string("there is a '") + next + "' that ends nothing");
+        return fail(std::string("unmatched '") + next + "'");
       }
       Form form = std::move(open_.back());
       open_.pop_back();
@@ -174,12 +174,12 @@ Result<void, std::string> EdnLog::take(const Form& form) {
                   .value = form.at("value")};
     if (is_type(record.type)) return take_record(record);
     return fail(
-        std::string("this map is no operation: its :type must be :invoke, :ok, :fail or "
+        std::string("this map is not an operation: its :type must be :invoke, :ok, :fail or "
                     ":info"));
   }
   if (form.items.empty()) return {};  // the end of the whole
   if (form.items.size() < 3 || !is_type(form.items[1].name())) {
-    return fail(std::string("this is no operation: it must be [process type function value]"));
+    return fail(std::string("this is not an operation: it must be [process type function value]"));
   }
   return take_record({.process = form.items[0].text,
                       .type = form.items[1].name(),
@@ -210,7 +210,7 @@ Result<void, std::string> EdnLog::take_words() {
 Result<void, std::string> EdnLog::take_record(const Record& record) {
   const auto process = number_of(record.process);
   if (!process) {
-    // Of a nemesis, or of nobody.
+    // From the nemesis, or from no process.
     if (record.type == "info" || !record.process.empty()) return {};
     return fail(std::string("this operation has no :process"));
   }
@@ -252,7 +252,8 @@ Result<Operation, std::string> EdnLog::operation_of(const Record& record) {
   const bool keyed = pair && (!cas || value.items[1].is_list_of(2));
   if (!keyed_) keyed_ = keyed;
   if (*keyed_ != keyed) {
-    return fail("some values are [key value], and this one is " + value.value());
+    return fail(std::string("earlier values are ") + (*keyed_ ? "" : "not ") +
+                "[key value], but this one is " + value.value());
   }
   if (keyed) {
     out.key = value.items[0].value();
@@ -289,11 +290,11 @@ void EdnLog::begin_register(const std::string& key, std::optional<std::string> i
 Result<void, std::string> EdnLog::end(const Record& record, std::uint32_t process) {
   const auto found = pending_.find(process);
   if (found == pending_.end()) {
-    // A harness may note for itself what no client asks.
+    // A harness may log what is not an operation of a client.
     if (record.type == "info") return {};
-    return fail("process " + record.process + " has nothing under way");
+    return fail("process " + record.process + " has no operation in flight");
   }
-  // The process asks no more, and what it has asked may happen until the end.
+  // The process sends no more, and its last operation may take effect until the end.
   if (record.type == "info") {
     found->second.reason = record.value.value();
     const Event event = std::move(found->second);

@@ -60,7 +60,7 @@ class EdnLog {
     [[nodiscard]] std::string value() const;
     // Of an atom or a string, without the colon of a keyword and in lower case.
     [[nodiscard]] std::string name() const;
-    // What stands behind that name in a map; nil when nothing does.
+    // The value of that name in a map; nil when there is none.
     [[nodiscard]] const Form& at(std::string_view wanted) const;
   };
   struct Record;
@@ -80,7 +80,7 @@ class EdnLog {
   std::optional<bool> keyed_{};  // values are [key value]
   std::vector<Form> open_{};     // collections that have not ended, the outermost first
   std::vector<Form> line_{};     // words_: what stands in the line
-  std::string string_{};         // of a string that goes on in the next line
+  std::string string_{};         // of a string that continues in the next line
   bool in_string_ = false;
   bool names_ = false;                         // the form before was a string
   std::optional<std::size_t> words_before_{};  // in words_: where the type of an operation stands

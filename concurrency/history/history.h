@@ -1,4 +1,5 @@
-// Histories: what several clients asked of one store, when, and what they were told.
+// Histories: what several clients requested from one store, when, and the responses and
+// notifications that they received.
 //
 //   Operation put{.client = 3, .action = Action::kSet, .key = "k", .value = "v"};
 //   put.called = Time(100);
@@ -23,7 +24,7 @@
 
 namespace fencepost::history {
 
-// Since a moment that all clients of a history share, on one clock that nobody sets.
+// Since a moment that all clients of a history share, on one steady clock.
 using Time = std::chrono::nanoseconds;
 inline constexpr Time kNever = Time::max();
 
@@ -42,7 +43,7 @@ inline constexpr std::array kActions = {Action::kSet,  Action::kGet,           A
 
 // The verb, or "CAS" or "STOP".
 [[nodiscard]] std::string_view name(Action action);
-// The verb as which it is asked; CAS, which is none, as a SET.
+// The verb of the request; CAS, which is not a verb of the protocol, as a SET.
 [[nodiscard]] codec::Verb verb_of(Action action);
 [[nodiscard]] inline bool has_value(Action action) { return codec::has_value(verb_of(action)); }
 [[nodiscard]] inline bool removes(Action action) { return codec::removes(verb_of(action)); }
@@ -68,7 +69,7 @@ inline constexpr std::array kOutcomes = {
 // "unknown"
 [[nodiscard]] std::string_view name(Outcome outcome);
 
-// Not a client: what a register held before anybody asked.
+// Not a client: the initial value of a register.
 inline constexpr std::uint32_t kNobody = std::numeric_limits<std::uint32_t>::max();
 
 // A request, with the reply that it got.
@@ -97,7 +98,7 @@ struct Operation {
 // May a reply to that action have that outcome? A GET is not answered with +OK.
 [[nodiscard]] bool fits(Action action, Outcome outcome);
 
-// What an observer was told.
+// A notification that an observer received.
 struct Notification {
   std::uint32_t client = 0;
   std::string key{};
@@ -136,7 +137,7 @@ struct Restart {
 struct Bounds {
   std::chrono::milliseconds expiry_early{50};
   std::chrono::milliseconds expiry_late{1000};
-  // So long after the reply to a change an observer may be told.
+  // How long after the response to a change its notification may arrive.
   std::chrono::milliseconds notification_late{1000};
 
   friend bool operator==(const Bounds&, const Bounds&) = default;

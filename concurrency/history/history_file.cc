@@ -245,7 +245,7 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
     const auto found = pending_.find(id);
     const Time at = time_of(members, "at");
     if (found == pending_.end() || at < found->second.called) {
-      members.wrong("id", "that of a request under way");
+      members.wrong("id", "that of a request in flight");
     } else {
       found->second.resent = true;
     }
@@ -266,7 +266,7 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
   begun_ = true;
   if (event) sink_(*event);
   if (call && !pending_.try_emplace(id, std::move(*call)).second) {
-    return fail("/id: " + std::to_string(id) + " is under way already");
+    return fail("/id: " + std::to_string(id) + " is in flight already");
   }
   return reply ? add_return(id, std::move(*reply)) : Result<void, std::string>();
 }
@@ -279,7 +279,7 @@ Result<void, std::string> HistoryReader::add_return(std::uint64_t id, Operation 
   Operation& operation = found->second;
   if (reply.returned < operation.called) return fail(std::string("/at: is before the call"));
   if (!fits(operation.action, reply.outcome)) {
-    return fail("/reply: " + std::string(name(operation.action)) + " is not answered with \"" +
+    return fail("/reply: " + std::string(name(operation.action)) + " is never answered with \"" +
                 std::string(name(reply.outcome)) + "\"");
   }
   operation.returned = reply.returned;

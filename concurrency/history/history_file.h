@@ -1,6 +1,6 @@
 // Histories in files: JSON Lines, docs/HISTORY.md, docs/history.schema.json. A driver writes the
 // line of a call before it sends the request, and the line of its return when it has read the
-// reply: what was under way when a run was killed is in the file.
+// reply: what was in flight when a run was killed is in the file.
 //
 //   std::string out = header_line();
 //   out += call_line(7, operation);

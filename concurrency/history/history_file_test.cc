@@ -106,7 +106,7 @@ TEST(HistoryFile, NamesTheLineThatIsWrong) {
       {"{\"type\": \"history\", \"format\": 2}", "line 1: /format: must be 1"},
       {header_line() + "{\"type\": \"call\"", "line 2: this is not a JSON object"},
       {header_line() + "{\"type\": \"cal\"}", "line 2: /type: must be history, bounds"},
-      {header_line() + call + call, "line 3: /id: 1 is under way already"},
+      {header_line() + call + call, "line 3: /id: 1 is in flight already"},
       {header_line() + R"({"type": "return", "id": 1, "at": 7, "reply": "missing"})",
        "line 2: /id: 1 was not called"},
       {header_line() + call + R"({"type": "return", "id": 1, "at": 4, "reply": "missing"})",
@@ -115,7 +115,7 @@ TEST(HistoryFile, NamesTheLineThatIsWrong) {
       {header_line() + R"({"type": "restart", "at": 5000000000000000001})",
        "line 2: /at: must be at most 5000000000000000000"},
       {header_line() + call + R"({"type": "return", "id": 1, "at": 7, "reply": "ok"})",
-       "line 3: /reply: GET is not answered with \"ok\""},
+       "line 3: /reply: GET is never answered with \"ok\""},
       {header_line() + call + R"({"type": "return", "id": 1, "at": 7, "reply": "maybe"})",
        "line 3: /reply: must be one of: ok, not applied"},
       {header_line() + call +
@@ -279,17 +279,17 @@ TEST(EdnLog, NamesTheLineThatIsWrong) {
   } cases[] = {
       {"0 :invoke :append 3", "line 1: unknown function :append"},
       {"0 :invoke :cas 3", "line 1: :cas needs"},
-      {"0 :invoke :cas [3", "line 1: an operation whose value has no end"},
-      {"0 :ok :read 3", "line 1: process 0 has nothing under way"},
+      {"0 :invoke :cas [3", "line 1: the value of this operation does not end"},
+      {"0 :ok :read 3", "line 1: process 0 has no operation in flight"},
       {"0 :invoke :read nil\n0 :invoke :read nil", "line 2: process 0 has not returned"},
-      {"{:valid? true}", "line 1: this map is no operation"},
-      {"[1 2 3]", "line 1: this is no operation"},
+      {"{:valid? true}", "line 1: this map is not an operation"},
+      {"[1 2 3]", "line 1: this is not an operation"},
       {"[{:type :invoke, :f :read}]", "line 1: this operation has no :process"},
       {"[{:process 1, :type :invoke, :f :txn,\n:value [[:read :x nil]]}]",
        "line 2: unknown function :txn"},
-      {"[1 :invoke :write [7 3]]\n[2 :invoke :read nil]", "line 2: some values are [key value]"},
-      {"[1 :invoke :write 3)", "line 1: there is a ')' that ends nothing"},
-      {std::string(70, '['), "line 1: it is nested too deep"},
+      {"[1 :invoke :write [7 3]]\n[2 :invoke :read nil]", "line 2: earlier values are [key value]"},
+      {"[1 :invoke :write 3)", "line 1: unmatched ')'"},
+      {std::string(70, '['), "line 1: the value is nested too deeply"},
   };
   for (const auto& [log, error] : cases) EXPECT_THAT(read(log).error, HasSubstr(error)) << log;
 }

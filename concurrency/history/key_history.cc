@@ -67,7 +67,7 @@ Index Stamps::add(const hlc::Timestamp& stamp) {
 }
 
 Index Stamps::find(const hlc::Timestamp& stamp) const {
-  // Adds nothing, not even the node: what an observer was told may name any version.
+  // Adds nothing, not even the node: a notification may name any version.
   if (slots_.empty()) return kNone;
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = mixed(stamp.wall_ms * 0x100000001B3ULL + stamp.counter) & mask;
@@ -182,7 +182,7 @@ std::int64_t KeyHistory::quiet_time(std::int64_t before) const {
   std::vector<std::pair<std::int64_t, std::int64_t>> spans;  // call, return
   spans.reserve(entries_.size());
   for (const Entry& entry : entries_) {
-    // What was never answered is under way for ever; settle() takes it along.
+    // What was never answered is in flight forever; settle() takes it along.
     if (entry.returned != kNever.count()) spans.emplace_back(entry.called, entry.returned);
   }
   std::sort(spans.begin(), spans.end());
@@ -190,7 +190,7 @@ std::int64_t KeyHistory::quiet_time(std::int64_t before) const {
   std::int64_t last_return = kLeast;
   for (const auto& [called, returned] : spans) {
     if (called > before) break;
-    // Equal times count as under way together, as in the search.
+    // Equal times count as in flight together, as in the search.
     if (last_return != kLeast && last_return < called) quiet = called;
     last_return = std::max(last_return, returned);
   }
@@ -216,7 +216,8 @@ KeyHistory KeyHistory::without_replies(const std::vector<bool>& forgotten) const
 
 void KeyHistory::resolve() {
   flaws_.clear();
-  // A history that was resolved may have been copied and cut since: who wrote what is asked anew.
+  // A history that was resolved may have been copied and cut since: the writers are looked up
+  // again.
   for (Entry& entry : entries_) {
     if (std::exchange(entry.adopted, false)) entry.version = kNone;
   }
@@ -235,7 +236,7 @@ void KeyHistory::order_versions() {
   for (Entry& entry : entries_) {
     const bool hearsay = entry.outcome == Outcome::kNotApplied && entry.version != kNone;
     // That this is the version of the stored value is a promise of the deployed service alone (Req:
-    // SET-NOT-APPLIED-3). Where nobody else knows it, it proves nothing.
+    // SET-NOT-APPLIED-3). Where nothing else shows it, it proves nothing.
     if (hearsay && !known_[entry.version]) entry.version = kNone;
   }
   by_rank_.resize(versions_.size());

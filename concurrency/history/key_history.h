@@ -32,7 +32,7 @@ struct Entry {
   Action action = Action::kGet;
   codec::Condition condition = codec::Condition::kAlways;
   Outcome outcome = Outcome::kUnknown;
-  bool adopted = false;  // `version` is not of its own reply
+  bool adopted = false;  // `version` is not from its own response
   bool second = false;   // not the request, but its redelivery, which may have been carried out too
 
   // It has changed the key, or may have: a token may stay of a request that was not applied (Req:
@@ -99,8 +99,9 @@ struct Flaw {
 
 class KeyHistory {
  public:
-  // `number` is what verdicts call it. KEYNOTIFY is not for here; a GET that nobody answered says
-  // nothing and is left out. What was sent twice becomes two entries, the second without reply.
+  // `number` is what verdicts call it. KEYNOTIFY does not belong here; a GET without a response
+  // says nothing and is left out. What was sent twice becomes two entries, the second without
+  // reply.
   void add(const Operation& operation, Index number);
 
   // The same without versions, to be resolved.
@@ -109,15 +110,15 @@ class KeyHistory {
   // The same with each request carried out once at most, to be resolved.
   [[nodiscard]] KeyHistory without_seconds() const;
 
-  // The same, but of these entries (by entry) nobody knows what they were answered: what changes
+  // The same, but the responses to these entries (by entry) are unknown: what changes
   // nothing is left out. To be resolved.
   [[nodiscard]] KeyHistory without_replies(const std::vector<bool>& forgotten) const;
 
   // Takes over an entry of another history.
   void add(const KeyHistory& other, Entry entry);
 
-  // The latest time up to `before` at which nothing was under way that was answered, and before
-  // which something was called; the least time when there is none.
+  // The latest time up to `before` at which no answered request was in flight, and before
+  // which something was called; the least time when there is no such time.
   [[nodiscard]] std::int64_t quiet_time(std::int64_t before) const;
 
   // To be called when all are there, before what is below. Orders the versions, finds the writer of

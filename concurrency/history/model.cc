@@ -41,7 +41,7 @@ bool Model::bind(State& state, Index rank) const {
   // A reply without a version fits any: that a store says it is for cases to judge (Req:
   // VER-GET-1).
   if (rank == kNone || state.version == rank) return true;
-  // A SET whose version nobody has told has one that no answered SET has.
+  // A SET whose version is unknown has one that no answered SET has.
   if (state.version != kNone || rank < state.floor) return false;
   const Index writer = history_.writer(rank);
   if (writer != kNone) return false;
@@ -79,7 +79,7 @@ void Model::step_written(const State& before, const Entry& entry, States& out) c
   if (entry.expires_after <= 0) out.add(after);
   if (entry.expires_after >= 0) {
     // The time runs from the SET on (Req: SET-PX-7), which took effect at some moment between its
-    // call and its return. Of one without a reply nobody knows the latest.
+    // call and its return. Without a response the latest time is unknown.
     after.expires_from = entry.called + entry.expires_after - early_;
     if (entry.returned != kNever.count()) {
       after.expires_by = entry.returned + entry.expires_after + late_;
@@ -169,8 +169,8 @@ void Model::step_unknown(const State& before, const Entry& entry, States& out) c
 }
 
 void Model::step(const State& before, const Entry& entry, States& out) const {
-  // Nothing meets a key whose time is over for certain, whatever the answer was. That it expired is
-  // a move of its own (expire()).
+  // No request finds a key whose expiry has certainly passed, whatever the answer was. That it
+  // expired is a move of its own (expire()).
   if (overdue(before, entry)) return;
   switch (entry.outcome) {
     case Outcome::kOk:

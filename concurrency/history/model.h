@@ -1,6 +1,6 @@
 // What one operation may do to one key, by the rules of reference_store/rules.h: the states that a
-// right store may be in afterwards, given what it has answered. Where the protocol leaves a point
-// open there are several. Pure; thread safe.
+// conforming store may be in afterwards, given what it has answered. Where the protocol leaves a
+// point open there are several. Pure; thread safe.
 #pragma once
 
 #include <array>
@@ -60,7 +60,7 @@ class Model {
   Model(const KeyHistory& history, const Bounds& bounds);
 
   // Adds to `out` the states after `entry`, when it takes effect in `before` and was answered as it
-  // was; none when no right store answers so. An entry without reply does take effect.
+  // was; none when no conforming store gives this answer. An entry without reply does take effect.
   void step(const State& before, const Entry& entry, States& out) const;
 
   // Adds the states after the key has expired; `before` can expire.

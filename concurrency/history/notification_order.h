@@ -1,5 +1,6 @@
-// Are observers told of the changes of a key in the order of its versions? The protocol does not
-// say that they must be (Req: NTF-ORDER-OPEN-2), so this is an observation and no verdict. Pure.
+// Are observers notified of the changes of a key in the order of its versions? The protocol does
+// not say that they must be (Req: NTF-ORDER-OPEN-2), so this is an observation and no verdict.
+// Pure.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +16,8 @@ struct OrderObservation {
   friend bool operator==(const OrderObservation&, const OrderObservation&) = default;
 };
 
-// Adds what the observers of one key were told. Left out is what MQTT may deliver again: with DUP,
-// and all that a client was told whose connection broke.
+// Adds the notifications of one key. Those that MQTT may deliver again are left out: those with
+// DUP, and all of a client whose connection broke.
 void observe_order(const Observation& observation, const std::map<std::uint32_t, ClientLife>& lives,
                    OrderObservation& out);
 

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kMaxBytes = 40;  // of a value in a message
 
 std::string text_of(const Notification& notified) {
-  std::string out = "client " + std::to_string(notified.client) + " was told of ";
+  std::string out = "client " + std::to_string(notified.client) + " was notified of ";
   if (notified.operation == codec::Operation::kDelete) {
     out += "a deletion";
   } else {
@@ -21,6 +21,10 @@ std::string text_of(const Notification& notified) {
   if (notified.version)
     out += " with version " + hlc::format(*notified.version, hlc::Padding::kNone);
   return out;
+}
+
+std::string deletions_text(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " deletion" : " deletions");
 }
 
 class NotificationJudge {
@@ -46,7 +50,7 @@ class NotificationJudge {
     for (const std::uint32_t client : clients) {
       check_repeats(client);
       check_deletions(client);
-      // What was told has to be right after a restart as well.
+      // What was notified has to be right after a restart as well.
       if (!scope_.restarted) check_missing(client);
     }
     return std::move(flaw_);
@@ -76,13 +80,13 @@ class NotificationJudge {
     if (!registered) {
       // From the call of the KEYNOTIFY on: its reply says when the key is monitored at the latest
       // (Req: NTF-RESPONSE-3), and notifications may overtake it.
-      return object("NTF-SEND-3", text_of(notified) + " and had not registered for the key", {});
+      return object("NTF-SEND-3", text_of(notified) + " but had not registered for the key", {});
     }
     if (notified.operation == codec::Operation::kDelete) {
       // Not by its version, which may be that of the value or a later one (Req:
       // NTF-VERSION-OPEN-1).
       if (scope_.forgotten || may_be_gone_by(notified.arrived)) return;
-      return object("NTF-SEND-4", text_of(notified) + ", and nothing can have deleted the key", {});
+      return object("NTF-SEND-4", text_of(notified) + ", but nothing can have deleted the key", {});
     }
     // A version names its SET (Req: NTF-VERSION-3), so value and time are judged by that one.
     const Index writer = notified.version ? history_.writer_of(*notified.version) : kNone;
@@ -114,16 +118,16 @@ class NotificationJudge {
       answered.push_back(entry.number);
     }
     if (answered.empty()) {
-      return object("NTF-SEND-4", text_of(notified) + ", and no SET can have written that", {});
+      return object("NTF-SEND-4", text_of(notified) + ", but no SET can have written that", {});
     }
-    object("NTF-VERSION-3", text_of(notified) + ", and its SET was answered with another version",
+    object("NTF-VERSION-3", text_of(notified) + ", but its SET was answered with another version",
            std::move(answered));
   }
 
   [[nodiscard]] bool may_be_gone_by(Time arrived) const {
     return std::any_of(
         history_.entries().begin(), history_.entries().end(), [&](const Entry& entry) {
-          // However long ago: the article sets notifications no time. An expiry is told as a
+          // However long ago: the article sets no time limit. An expiry is notified as a
           // deletion, too (Req: NTF-EXPIRY-1).
           const bool deletes = removes(entry.action);
           const bool gone =
@@ -132,9 +136,9 @@ class NotificationJudge {
         });
   }
 
-  // Told of what was written after its STOP?
-  // What was under way with the STOP may still be told. Answered with :0 it has not registered the
-  // client either (Req: NTF-STOP-3).
+  // Is it about a write after its STOP?
+  // A change that was in flight together with the STOP may still be notified. Answered with :0 it
+  // has not registered the client either (Req: NTF-STOP-3).
   void check_stopped(const Notification& notified, const Entry& write) {
     for (const Registration& stop : observation_.registrations) {
       const bool over = stop.client == notified.client && stop.stop &&
@@ -143,7 +147,7 @@ class NotificationJudge {
       if (!over) continue;
       const std::vector<const Registration*> starts = starts_of(notified.client);
       const bool again = std::any_of(starts.begin(), starts.end(), [&](const Registration* start) {
-        // One that was under way together with the STOP may have come after it.
+        // One that was in flight together with the STOP may have come after it.
         return start->returned >= stop.called && start->called <= notified.arrived;
       });
       if (again) continue;
@@ -167,7 +171,7 @@ class NotificationJudge {
                           notified.operation == codec::Operation::kSet;
       if (!counts) continue;
       const auto [at, first] = seen.try_emplace(*notified.version, notified.duplicate);
-      // DUP on either of them: MQTT has delivered it again, not the store told it (MQTT 5,
+      // DUP on either of them: MQTT has delivered it again, the store did not repeat it (MQTT 5,
       // 3.3.1.1).
       if (first || at->second || notified.duplicate) continue;
       std::vector<Index> numbers;
@@ -182,8 +186,8 @@ class NotificationJudge {
     const ClientLife* life = life_of(client);
     const bool once = starts_of(client).size() == 1 && (life == nullptr || life->breaks.empty());
     if (!once || scope_.forgotten || scope_.restarted) return;
-    // Counted, as no version says for certain which deletion was told (Req: NTF-VERSION-OPEN-1).
-    // Where there are more than there can have been, one was told twice.
+    // Counted, as no version says for certain which deletion was notified (Req:
+    // NTF-VERSION-OPEN-1). If there are more than there can have been, one was notified twice.
     const auto notified = static_cast<std::size_t>(std::count_if(
         observation_.notified.begin(), observation_.notified.end(), [&](const Notification& one) {
           return one.client == client && one.operation == codec::Operation::kDelete &&
@@ -197,13 +201,13 @@ class NotificationJudge {
       if (gone || entry.expires_after >= 0) possible.push_back(entry.number);
     }
     if (notified <= possible.size()) return;
-    std::string what =
-        "client " + std::to_string(client) + " was told of " + std::to_string(notified) +
-        " deletions, without DUP, where there can have been " + std::to_string(possible.size());
+    std::string what = "client " + std::to_string(client) + " was notified of " +
+                       deletions_text(notified) + " without DUP, but there can have been only " +
+                       std::to_string(possible.size());
     object("NTF-SEND-2", std::move(what), std::move(possible));
   }
 
-  // When the client certainly was registered, and could have said so until now.
+  // When the client certainly was registered.
   struct Certain {
     Index number = kNone;  // of the KEYNOTIFY
     std::int64_t from = 0;
@@ -212,7 +216,7 @@ class NotificationJudge {
 
   // From a reply on (Req: NTF-RESPONSE-3) to the last sign of life; a broken connection has ended
   // the registration (Req: LIFE-DISCONNECT-1) at any time since the last sign before it. A later
-  // KEYNOTIFY is not followed: that judges less, and nobody wrongly.
+  // KEYNOTIFY is not followed: that judges less, and gives no false positive.
   [[nodiscard]] std::optional<Certain> certain_time(std::uint32_t client) const {
     const ClientLife* life = life_of(client);
     const std::vector<const Registration*> starts = starts_of(client);
@@ -237,8 +241,8 @@ class NotificationJudge {
   void check_missing(std::uint32_t client) {
     const std::optional<Certain> certain = certain_time(client);
     if (!certain) return;
-    // Told at any time, also outside of the certain one: that can hide what is missing, but accuses
-    // no right store.
+    // Notified at any time, also outside of the certain one: that can hide a missing notification,
+    // but gives no false positive.
     std::set<hlc::Timestamp> versions;
     std::size_t deletions_notified = 0;
     for (const Notification& notified : observation_.notified) {
@@ -248,32 +252,32 @@ class NotificationJudge {
       } else if (notified.version) {
         versions.insert(*notified.version);
       } else {
-        return;  // nobody can tell which SET that was
+        return;  // it is not known which SET that was
       }
     }
     const std::int64_t late = std::chrono::nanoseconds(bounds_.notification_late).count();
-    std::vector<Index> deletions = {certain->number};
+    std::vector<Index> gone = {certain->number};
     for (const Entry& entry : history_.entries()) {
-      // Wholly within, and so long ago that it must have arrived: the observer was heard of later.
+      // Wholly within, and so long ago that it must have arrived: the observer was seen later.
       if (entry.called < certain->from || entry.returned > certain->until - late) continue;
       if (entry.client == client) continue;  // Req: NTF-SELF-1 is of the deployed service alone
-      if (entry.outcome == Outcome::kDeleted) deletions.push_back(entry.number);
-      // Req: NTF-SEND-OPEN-1: the same value again need not be told.
+      if (entry.outcome == Outcome::kDeleted) gone.push_back(entry.number);
+      // Req: NTF-SEND-OPEN-1: the same value again need not be notified.
       const bool certainly_notified = entry.action == Action::kSet &&
                                       entry.outcome == Outcome::kOk && entry.version != kNone &&
                                       writes_of_[entry.value] == 1;
       if (!certainly_notified || versions.contains(history_.version(entry.version))) continue;
-      object(
-          "NTF-SEND-1",
-          "client " + std::to_string(client) + " was registered for the key and not told of a SET",
-          {certain->number, entry.number});
+      object("NTF-SEND-1",
+             "client " + std::to_string(client) +
+                 " was registered for the key but was not notified of a SET",
+             {certain->number, entry.number});
     }
-    if (deletions.size() - 1 <= deletions_notified) return;
+    if (gone.size() - 1 <= deletions_notified) return;
     std::string what = "client " + std::to_string(client) +
-                       " was registered for the key and told of " +
+                       " was registered for the key but was notified of only " +
                        std::to_string(deletions_notified) + " of " +
-                       std::to_string(deletions.size() - 1) + " deletions";
-    object("NTF-SEND-2", std::move(what), std::move(deletions));
+                       deletions_text(gone.size() - 1);
+    object("NTF-SEND-2", std::move(what), std::move(gone));
   }
 
   const KeyHistory& history_;

@@ -1,6 +1,7 @@
-// Judges what observers of one key were told: of what clients changed, with its value and version,
-// once, and all of what was certainly theirs to hear. What the protocol leaves open (Req:
-// NTF-REPEAT-OPEN-2, NTF-SEND-OPEN-1, NTF-VERSION-OPEN-1) is taken for right. Pure; thread safe.
+// Judges the notifications that observers of one key received: of what clients changed, with its
+// value and version, once, and all that were certainly due. What the protocol leaves unspecified
+// (Req: NTF-REPEAT-OPEN-2, NTF-SEND-OPEN-1, NTF-VERSION-OPEN-1) is taken for right. Pure; thread
+// safe.
 #pragma once
 
 #include <map>

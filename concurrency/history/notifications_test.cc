@@ -152,7 +152,8 @@ TEST(Notifications, AreAllThatIsCertain) {
   const std::vector<Event> missing = {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1),
                                       deletion};
   expect_violation(missing, "NTF-SEND-2");
-  EXPECT_THAT(judge(and_later(missing)).text, ::testing::HasSubstr("told of 0 of 1 deletions"));
+  EXPECT_THAT(judge(and_later(missing)).text,
+              ::testing::HasSubstr("notified of only 0 of 1 deletion"));
   expect_ok(
       {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1), deletion, notified_deletion(7)});
 }
@@ -182,7 +183,7 @@ TEST(Notifications, OfDeletionsAreNotMoreThanThese) {
   expect_violation(twice, "NTF-SEND-2");
   EXPECT_THAT(
       judge(and_later(twice)).text,
-      ::testing::HasSubstr("told of 2 deletions, without DUP, where there can have been 1"));
+      ::testing::HasSubstr("notified of 2 deletions without DUP, but there can have been only 1"));
   Notification again = notified_deletion(8);
   again.duplicate = true;
   std::vector<Event> redelivered = once;

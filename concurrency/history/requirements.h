@@ -1,4 +1,4 @@
-// Which rules the verdicts on histories are charged to, by their ids in
+// Which rules the verdicts on histories are attributed to, by their ids in
 // scenarios/requirements.yaml.
 //
 //   is_judged_by_histories("SET-NX-2")  ->  true

@@ -52,7 +52,7 @@ Hash hash_of(const State& state) {
 // impossible.
 // Lowe keeps the operations themselves, a bit for each at every configuration, which is quadratic
 // in the operations of one key. Two that shared a hash would cut off a way, and an order could be
-// missed: a right store would be accused.
+// missed: a false positive.
 class Seen {
  public:
   // False when it was there.
@@ -236,7 +236,7 @@ class Search {
     const std::size_t first = moves_.size();
     // Wing and Gong's rule: next can only be what was called before any of those that are left had
     // returned. The list is by call, so the first one that was not ends it. Equal times count as
-    // under way together.
+    // in flight together.
     std::int64_t earliest_return = kNever.count();
     States after;
     for (Index at = next_[end_mark()]; at != end_mark(); at = next_[at]) {
@@ -268,7 +268,7 @@ class Search {
         if (next != state) moves_.push_back({at, next});
       }
     }
-    // An expiry is nobody's request, and may come at any moment from expires_from on; what has
+    // An expiry is not a request, and may come at any moment from expires_from on; what has
     // returned before that moment must have had its turn. That it comes in time is
     // Model::overdue().
     if (state.can_expire() && earliest_return >= state.expires_from) {

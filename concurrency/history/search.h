@@ -1,5 +1,5 @@
-// The general decision on one key: a search for an order in which a right store may have taken the
-// operations (Wing and Gong 1993, Lowe 2017), made quick by what versions tell. Pure; thread safe.
+// The general decision on one key: a search for an order in which a conforming store may have taken
+// the operations (Wing and Gong 1993, Lowe 2017), made fast by versions. Pure; thread safe.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@ namespace fencepost::history {
 
 struct SearchLimits {
   std::size_t steps = 5'000'000;
-  // That wait for their turn at once, of less than 80 bytes each: a key with many operations whose
-  // outcome nobody knows has that many at each step.
+  // That are queued at the same time, of less than 80 bytes each: a key with many operations whose
+  // outcome is unknown has that many at each step.
   std::size_t moves = 6'000'000;
 };
 

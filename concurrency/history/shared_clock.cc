@@ -6,7 +6,7 @@
 namespace fencepost::history {
 namespace {
 
-// As many as can have returned while one request is under way; of an older one nothing is said.
+// As many as can have returned while one request is in flight; older ones are not judged.
 constexpr std::size_t kMaxMarks = 4096;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What values alone say of one key: is there an order when nobody looks at the versions? Says of a
+// What values alone say of one key: is there an order when versions are ignored? Says of a
 // store whose versions are wrong whether its values are wrong as well.
 //
 // Where each value was written once, and only SETs without options and GETs are there, the values

@@ -44,7 +44,7 @@ std::string pair_text(const Entry& newer, Index newer_part, const Entry& older, 
     return "a SET that was sent after another one had been answered got a lower version";
   }
   if (older_part == kWrite) {
-    return "a version was seen before the SET that has it, or one with a lower version, was sent";
+    return "a version was seen before the SET with this or a lower version was sent";
   }
   std::string seen = older_part == kDelete          ? "an older version was deleted"
                      : older.action == Action::kGet ? "a GET returned an older version"
@@ -64,7 +64,7 @@ class Decider {
       : history_(history), model_(history, bounds), versions_(history.rank_count()) {}
 
   VersionOrder run() {
-    // replay_writes() finds the token of each version, which allowed() asks for.
+    // replay_writes() finds the token of each version, which allowed() needs.
     if (!classify() || !replay_writes()) return std::move(result_);
     limits();
     if (!check_fixed() || !place_flexible()) return std::move(result_);
@@ -102,11 +102,11 @@ class Decider {
     }
     // An NX is refused rightly where a SET without a reply was carried out before it. The search
     // decides; the flaw stays in the result, as the hint for counter_example_of().
-    return leave("requests without a reply may explain it");
+    return leave("requests without a response may explain it");
   }
 
-  // What was under way at the time and changes the key, and who wrote the versions in question.
-  // A violation has to hold by what it shows alone, whatever all other requests were answered
+  // What was in flight at the time and changes the key, and who wrote the versions in question.
+  // A violation has to hold by what it shows alone, whatever the answers to all other requests
   // (Verdict::others, which checker_prop tests): so all of it is needed.
   void add_others() {
     const auto& entries = history_.entries();
@@ -140,8 +140,8 @@ class Decider {
       show_writer(i);
     }
     for (Index i = 0; i < entries.size(); ++i) {
-      // Requests without a reply that nobody has seen are left out: where there are any, the search
-      // decides.
+      // Requests without a response whose effect was not seen are left out: where there are any,
+      // the search decides.
       const bool changes = entries[i].may_change() &&
                            (entries[i].outcome != Outcome::kUnknown || history_.is_adopted(i));
       if (!changes || entries[i].called > to || entries[i].returned < from) continue;
@@ -177,7 +177,7 @@ class Decider {
     const Index rank = history_.rank(entry);
     if (entry.outcome == Outcome::kUnknown && rank == kNone) return true;
     if (entry.action == Action::kCompareAndSet) return leave("a compare-and-set has no version");
-    // No reply tells when a key has expired, so that nothing gives an expiry its class.
+    // No response tells when a key has expired, so that nothing gives an expiry its class.
     if (entry.expires_after >= 0) return leave("a key expires");
     const bool writes = entry.action == Action::kSet;
     switch (entry.outcome) {
@@ -185,7 +185,7 @@ class Decider {
       case Outcome::kUnknown:
         // Histories of other registers have no versions; of a state store, cases judge that there
         // is one (Req: VER-SET-1).
-        if (rank == kNone) return leave("a SET was answered without version");
+        if (rank == kNone) return leave("a SET was answered without a version");
         class_[at] = class_of(rank, kWrite);
         return true;
       case Outcome::kValue:
@@ -197,7 +197,7 @@ class Decider {
         if (writes && rank != kNone) class_[at] = class_of(rank, kSeen);
         break;
       case Outcome::kDeleted:
-        if (rank == kNone) return leave("a DEL was answered without version");
+        if (rank == kNone) return leave("a DEL was answered without a version");
         class_[at] = class_of(rank, kDelete);
         return add_deletion(at, rank);
       default:
@@ -233,17 +233,17 @@ class Decider {
   }
 
   bool check_write(const Version& version, Index rank, bool absent, Index held) {
-    // It was carried out, so token and condition have let it pass, in whatever order the store has
-    // looked at them (Req: FT-OPEN-3). A key without a token lets everything pass: where the token
-    // did not, there is a version before.
+    // It was carried out, so token and condition have let it pass, in any order in which the store
+    // has looked at them (Req: FT-OPEN-3). A key without a token lets everything pass: where the
+    // token did not, there is a version before.
     const Entry& write = entry(version.writer);
     const Index before = rank == 0 ? kNone : versions_[rank - 1].writer;
     if (!model_.passes(held, write.token)) {
       return object(write.token == kNone ? "FT-REQUIRED-1" : "FT-LOWER-1",
                     write.token == kNone
-                        ? "a SET without fencing token was carried out on a key that has one"
-                        : "a SET was carried out with an older fencing token than that of the key, "
-                          "which went back",
+                        ? "a SET without a fencing token was carried out on a key that has one"
+                        : "a SET was carried out with an older fencing token than that of the key: "
+                          "the token went back",
                     {token_giver(rank - 1), version.writer});
     }
     // Req: SET-NX-1, SET-NEX-1: of a key that does not exist both conditions hold.
@@ -272,7 +272,7 @@ class Decider {
       const std::string_view required = by_value ? "FT-REQUIRED-3" : "FT-REQUIRED-2";
       const std::string_view lower = by_value ? "FT-LOWER-3" : "FT-LOWER-2";
       return object(deletion.token == kNone ? required : lower,
-                    "a deletion passed that the fencing token of the key should have stopped",
+                    "a deletion was carried out that the fencing token of the key forbids",
                     {token_giver(rank), version.deleter});
     }
     if (!by_value || entry(version.writer).value == deletion.value) return true;
@@ -290,11 +290,11 @@ class Decider {
       if (refused.outcome != Outcome::kNotApplied) continue;
       const Index writer = versions_[rank_of(class_[i])].writer;
       if (refused.condition == codec::Condition::kAlways) {
-        return object("SET-WRITE-2", "a SET without condition was not applied", {i});
+        return object("SET-WRITE-2", "a SET without a condition was not applied", {i});
       }
       if (refused.condition == codec::Condition::kIfAbsentOrEqual &&
           entry(writer).value == refused.value) {
-        return object("SET-NEX-2", "a SET with NEX was refused for the value that it has",
+        return object("SET-NEX-2", "a SET with NEX was refused though the key had that value",
                       {writer, i});
       }
     }
@@ -483,7 +483,7 @@ class Decider {
       shown.push_back(refused);
       return object(
           entries[refused].outcome == Outcome::kNotApplied ? "VDEL-MISMATCH-1" : "ERR-STATE-1",
-          "the key was gone, and the deletion that was sent meanwhile had been refused",
+          "the key was gone, though the deletion in flight at that time was refused",
           std::move(shown));
     }
     std::string text = flexible_text(entries[x]);
@@ -569,15 +569,15 @@ class Decider {
   [[nodiscard]] static std::string flexible_text(const Entry& entry_here) {
     switch (entry_here.outcome) {
       case Outcome::kMissing:
-        return "the key was not found at any time at which it was not there";
+        return "the key was not found, but it existed during the whole request";
       case Outcome::kValue:
-        return "the key did not have that value at any time of the GET";
+        return "the key did not have that value at any time during the GET";
       case Outcome::kNotApplied:
-        return "the request was not applied, and at no time of it the key was such that it had to "
-               "be refused";
+        return "the request was not applied, but its condition held during the whole request";
       default:
-        return "the request was refused for its fencing token, and at no time of it the key had a "
-               "token that refuses it";
+        return "the request was refused for its fencing token, but the key had no token that "
+               "refuses "
+               "it at any time during the request";
     }
   }
 

@@ -19,12 +19,12 @@
 namespace fencepost::history {
 
 struct VersionOrder {
-  // kUndecided: this is not for versions alone; `why` says what the search is needed for.
+  // kUndecided: versions alone do not decide it; `why` says why the search is needed.
   Decision decision = Decision::kUndecided;
   std::string_view why{};
   std::vector<Index> order{};  // kOrder
   Flaw flaw{};                 // kNoOrder; and what speaks against an order where kUndecided
-  // kOrder: the last write and what deleted it, if anything did; kNone where nobody wrote.
+  // kOrder: the last write and what deleted it, if anything did; kNone where there is no write.
   Index last_writer = kNone;
   Index last_deleter = kNone;
   Index last_token = kNone;  // of the key after that write

@@ -9,12 +9,13 @@ std::string describe(const DeliveryDoubts& doubts) {
   std::string out;
   const auto add = [&](std::uint64_t count, std::string_view what) {
     if (count == 0) return;
-    out += (out.empty() ? "" : ", ") + std::to_string(count) + " " + std::string(what);
+    out += (out.empty() ? "" : ", ") + std::to_string(count) +
+           (count == 1 ? " request " : " requests ") + std::string(what);
   };
   add(doubts.lost, "lost with a connection that ended");
   add(doubts.refused, "refused by the broker");
-  add(doubts.late, "answered after their time");
-  add(doubts.silent, "without a reply when nobody got one any more");
+  add(doubts.late, "answered too late");
+  add(doubts.silent, "without a response when no client received one any more");
   return out;
 }
 
@@ -47,17 +48,17 @@ void Delivery::answered(history::Time called) {
 void Delivery::unmatched_reply(std::optional<std::uint64_t> number, bool is_redelivery,
                                const std::string& what) {
   if (!number) {
-    return wrong("ENV-CORRELATION-1", "a reply with the correlation data of no request: " + what,
-                 nullptr);
+    return wrong("ENV-CORRELATION-1",
+                 "a response whose correlation data belongs to no request: " + what, nullptr);
   }
   const auto found = open_.find(*number);
   if (found == open_.end()) {
     // MQTT 5, 4.4: on a connection of its own each message comes once, but for redeliveries.
     if (is_redelivery) return;
-    return wrong("ENV-RESPONSE-1", "a second reply to one request: " + what, nullptr);
+    return wrong("ENV-RESPONSE-1", "a second response to one request: " + what, nullptr);
   }
   if (found->second.why == Without::kRefused) {
-    wrong("ENV-PUBACK-1", "a reply to a request that the broker has refused: " + what,
+    wrong("ENV-PUBACK-1", "a response to a request that the broker has refused: " + what,
           &found->second.operation);
   } else if (found->second.why == Without::kTime) {
     ++late_;
@@ -84,7 +85,7 @@ std::vector<DeliveryFinding> Delivery::findings() const {
   // (MQTT 5, 4.9)
   if (wrong_.contains("ENV-MQTT5-3")) return out;
   DeliveryFinding unanswered{.requirement = "ENV-RESPONSE-1",
-                             .text = "no reply, though requests that were sent later got theirs"};
+                             .text = "no response, though requests that were sent later have one"};
   for (const auto& [number, open] : open_) {
     if (!was_passed_over(open)) continue;
     if (unanswered.times == 0) unanswered.operation = open.operation;

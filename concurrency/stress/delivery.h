@@ -1,5 +1,5 @@
 // What connections show of a store and its broker whatever the order of requests: requests without
-// a reply, replies that come twice, that belong to nothing or are none. Histories say nothing of
+// a response, responses that come twice, unmatched or malformed ones. Histories do not show
 // these.
 //
 //   Delivery delivery;
@@ -36,7 +36,7 @@ struct DeliveryDoubts {
   std::uint64_t lost = 0;     // with a connection that ended
   std::uint64_t refused = 0;  // by the broker
   std::uint64_t late = 0;     // answered after its time, which proves nothing
-  std::uint64_t silent = 0;   // nobody was answered any more when its time was over
+  std::uint64_t silent = 0;   // no client was answered any more at its time-out
 
   [[nodiscard]] std::uint64_t all() const { return lost + refused + late + silent; }
 };
@@ -60,7 +60,7 @@ class Delivery {
   void without_reply(std::uint64_t number, const history::Operation& operation, Without why);
   // A request that was called then has been answered.
   void answered(history::Time called);
-  // A reply to none of the requests that are under way. `number`: of the request that it names;
+  // An unmatched response: to no request in flight. `number`: of the request that it names;
   // nothing: it names none.
   void unmatched_reply(std::optional<std::uint64_t> number, bool is_redelivery,
                        const std::string& what);

@@ -58,7 +58,7 @@ TEST(Delivery, WhatEndsWithItsConnectionProvesNothing) {
   delivery.answered(2s);
   EXPECT_THAT(delivery.findings(), IsEmpty());
   EXPECT_EQ(delivery.doubts().lost, 1U);
-  EXPECT_THAT(describe(delivery.doubts()), HasSubstr("1 lost with a connection"));
+  EXPECT_THAT(describe(delivery.doubts()), HasSubstr("1 request lost with a connection"));
   delivery.unmatched_reply(7, false, "+OK");  // by the connection that came after it
   EXPECT_THAT(delivery.findings(), IsEmpty());
 }

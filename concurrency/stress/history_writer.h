@@ -19,7 +19,7 @@ class HistoryWriter final : public Journal {
   // Gets each line, with its end, when it has been written.
   using Copy = std::function<void(const std::string& line)>;
 
-  // Replaces the file; without a name there is none, and the copy is all. The error says why it
+  // Replaces the file; without a name there is no file, only the copy. The error says why it
   // cannot be written.
   [[nodiscard]] static Result<std::unique_ptr<HistoryWriter>, std::string> open(
       const std::string& path, const history::Bounds& bounds, Copy copy = {});

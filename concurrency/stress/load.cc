@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using endpoint::Duration;
 
 constexpr std::size_t kConnectingAtOnce = 16;
-constexpr std::size_t kMaxUnjudged = 200'000;  // events: then nothing is asked for a while
+constexpr std::size_t kMaxUnjudged = 200'000;  // events: then sending pauses for a while
 constexpr Time kTick = 2ms;
 constexpr Time kReconnectAfter = 250ms;
 constexpr Time kSettleEvery = 2s;
@@ -78,7 +78,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
     if (writes_history()) options_.history->linked(connection);
     events_.emplace_back(connection);
   }
-  // What is judged and no more: observers are still told of what clean_up() deletes, and nobody
+  // What is judged and no more: observers are still notified of what clean_up() deletes, and nobody
   // else knows of these deletions.
   [[nodiscard]] bool writes_history() const { return options_.history != nullptr && !judged_all_; }
 
@@ -204,7 +204,7 @@ void Load::serve_queue(const std::stop_token& stopped) {
   }
 }
 
-// With the mutex of the slot: reads what there is and asks what there is to ask.
+// With the mutex of the slot: reads what there is and sends what there is to send.
 void Load::serve(std::uint32_t client) {
   Slot& slot = slots_[client];
   while (true) {
@@ -256,14 +256,14 @@ void Load::serve_all() {
   }
 }
 
-// There is nobody to ask, or nowhere to write it down.
+// There is no endpoint, or the history cannot be written.
 bool Load::is_over() {
   const std::lock_guard lock(mutex_);
   const bool error = options_.history != nullptr && !options_.history->error().empty();
   return error || !lost_.empty();
 }
 
-// One at a time, and none before all that ended at the same time have been heard of: a broker that
+// One at a time, and none before all that ended at the same time are known: a broker that
 // is gone is not waited for.
 void Load::reconnect() {
   for (std::uint32_t client = 0; client < slots_.size(); ++client) {
@@ -302,7 +302,7 @@ void Load::tick() {
   reconnect();
 }
 
-// With `all` also the keys that are in use, as nothing is asked any more.
+// With `all` also the keys that are in use, as no more requests are sent.
 void Load::judge(bool all) {
   std::vector<history::Event> events;
   std::vector<std::string> over;
@@ -331,7 +331,7 @@ void Load::judge(bool all) {
   serve_all();
 }
 
-// Clients that never pause leave no moment at which nothing is under way. It costs a round trip.
+// Clients that never pause leave no moment at which nothing is in flight. It costs a round trip.
 void Load::settle_now_and_then() {
   if (!checker_ || now() < last_settled_ + kSettleEvery) return;
   hold("settling", true);
@@ -397,7 +397,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
       progress(progress_now());
     }
   }
-  hold("the end", true);  // first: a busy machine asks until then
+  hold("the end", true);  // first: a busy machine sends until then
   out.asking = now() - begin;
   out.interrupted = stop;
   ticker.request_stop();
@@ -406,7 +406,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   while (now() < patience) {
     {
       const std::lock_guard lock(mutex_);
-      // When nobody may wait any more, all of it has no reply.
+      // When the waiting ends, all of it has no response.
       traffic_.give_up(endpoint::waits_have_ended() ? patience : now());
       if (traffic_.under_way() == 0) break;
     }

@@ -22,7 +22,7 @@ namespace fencepost::stress {
 
 struct LoadOptions {
   TrafficOptions traffic{};
-  std::chrono::milliseconds duration{10'000};  // of asking; then what is under way is waited for
+  std::chrono::milliseconds duration{10'000};  // of sending; then it waits for what is in flight
   history::Bounds bounds{};
   history::CheckLimits limits{};
   bool stop_at_violation = true;
@@ -49,14 +49,14 @@ struct LoadResult {
   DeliveryDoubts doubts{};
   std::chrono::duration<double> judging{0};  // of processor time, of `asking`
   std::chrono::duration<double> asking{0};   // from the first request to the last
-  std::string lost{};   // why the run ended early: nobody was connected any more
+  std::string lost{};   // why the run ended early: no client was connected any more
   std::string error{};  // the history could not be written
   bool interrupted = false;
   std::size_t reconnected = 0;
 };
 
 // Connects all clients, and runs. The error: not all clients could be connected. `stop` ends it
-// early: what was asked until then is judged. Deletes its keys in the end, as far as it can.
+// early: what was sent until then is judged. Deletes its keys at the end, as far as it can.
 // `progress` is called now and then, from the caller's thread.
 [[nodiscard]] Result<LoadResult, endpoint::Error> run_load(
     endpoint::Endpoint& endpoint, const LoadOptions& options, const std::atomic<bool>& stop,

@@ -24,7 +24,7 @@ void OnlineChecker::close(const std::string& prefix, history::Time now) {
 }
 
 void OnlineChecker::judge(history::Time now) {
-  // Twice as long: an observer must have been heard of after the last moment that counts.
+  // Twice as long: an observer must have been seen after the last moment that counts.
   while (!closed_.empty() && closed_.front().at + 2 * bounds_.notification_late <= now) {
     judge(closed_.front().prefix, false);
     done_.insert(std::move(closed_.front().prefix));

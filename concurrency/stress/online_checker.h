@@ -1,8 +1,8 @@
-// Judges a stress run while it goes on, generation of keys by generation of keys.
+// Judges a stress run during the run, generation of keys by generation of keys.
 //
 //   Referee referee(bounds);
 //   for (const history::Event& event : events) referee.add(event);
-//   referee.close(prefix, now);   // nothing is asked of these keys any more
+//   referee.close(prefix, now);   // there are no more requests for these keys
 //   referee.judge(now);           // those whose notifications must have come
 //   referee.finish();
 //
@@ -39,14 +39,14 @@ class OnlineChecker {
 
   void add(const history::Event& event);
 
-  // Nothing is asked of the keys with this prefix any more, and all of it has been added: judges
-  // those of which nobody is told.
+  // There are no more requests for the keys with this prefix, and all have been added: judges those
+  // without observers.
   void close(const std::string& prefix, history::Time now);
 
   // Judges the rest of what was closed so long ago that all notifications have come.
   void judge(history::Time now);
 
-  // A moment at which nothing is under way: judges what can be judged of the keys in use.
+  // A moment at which nothing is in flight: judges what can be judged of the keys in use.
   void settle(history::Time now) { checker_.settle(now); }
 
   // Judges all that is left.

@@ -62,7 +62,7 @@ Row with_share(Row row, std::size_t share) {
 std::vector<Mix> make_mixes() {
   return {
       {.name = "everything",
-       .text = "all of the below at once",
+       .text = "all of the workloads below together",
        .rows = {with_share(kHotKey, 4), with_share(kRegister, 3), with_share(kNxRace, 3),
                 with_share(kCompareDelete, 3), with_share(kLease, 3), with_share(kExpiry, 2),
                 with_share(kObservers, 3), with_share(kManyKeys, 2), with_share(kLargeValues, 1)},
@@ -73,15 +73,15 @@ std::vector<Mix> make_mixes() {
        .rows = {kHotKey},
        .renew_after = 1'000'000},
       {.name = "register",
-       .text = "SET and GET, five clients a key",
+       .text = "SET and GET, five clients per key",
        .rows = {kRegister, kLargeValues},
        .renew_after = 1'000'000},
       {.name = "nx-race",
-       .text = "SET NX and DEL, four clients a key",
+       .text = "SET NX and DEL, four clients per key",
        .rows = {kNxRace},
        .renew_after = 200'000},
       {.name = "compare-delete",
-       .text = "VDEL and DEL of what was just written",
+       .text = "VDEL and DEL of values just written",
        .rows = {kCompareDelete},
        .renew_after = 200'000},
       {.name = "lease",
@@ -95,7 +95,7 @@ std::vector<Mix> make_mixes() {
        .renew_after = kShortLife,
        .renew_every = kShortTime},
       {.name = "observers",
-       .text = "KEYNOTIFY and STOP of keys that others write",
+       .text = "KEYNOTIFY and STOP on keys that other clients write",
        .rows = {kObservers},
        .renew_after = kShortLife,
        .renew_every = kShortTime},
@@ -104,7 +104,7 @@ std::vector<Mix> make_mixes() {
        .rows = {kManyKeys},
        .renew_after = 1'000'000},
       {.name = "pipelined",
-       .text = "eight requests of each client at once",
+       .text = "eight requests in flight per client",
        .rows = {kHotKey, kRegister, kCompareDelete},
        .window = 8,
        .renew_after = 200'000},
@@ -208,7 +208,7 @@ Operation Script::leased(std::size_t row, std::uint32_t client, ClientState& sta
     out.action = Action::kVdel;
     out.key = lock;
     out.value = owner(client);
-    state.holds = state.random.one_in(3);  // some go on writing, which the token has to stop
+    state.holds = state.random.one_in(3);  // some continue writing, which the token has to stop
     return out;
   }
   out.action = Action::kGet;
@@ -219,7 +219,7 @@ Operation Script::leased(std::size_t row, std::uint32_t client, ClientState& sta
 void Script::choose(const Row& row, Operation& operation, ClientState& state) {
   const bool observes = row.observers == 0 || operation.client % row.clients_of_key < row.observers;
   // The first of them stays, and registers once: what is missing is certain only of one that is
-  // there long enough, and what comes twice of one that has not asked twice. (Req: NTF-SEND-1,
+  // there long enough, and what comes twice to one that has not registered twice. (Req: NTF-SEND-1,
   // NTF-REPEAT-OPEN-2)
   const bool stays = row.observers > 1 && operation.client % row.clients_of_key == 0;
   const bool watches = stays && state.watched == operation.key;

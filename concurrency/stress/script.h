@@ -1,4 +1,4 @@
-// What the clients of a stress run ask, as data: mixes of requests, by name.
+// What the clients of a stress run request, as data: mixes of requests, by name.
 //
 //   Script script({.mix = find_mix("hot-key"), .clients = 16, .seed = 7, .prefix = "x/"});
 //   history::Operation wanted = script.next(3);  // of client 3: action, key, value, options
@@ -20,24 +20,24 @@
 
 namespace fencepost::stress {
 
-// What is asked of some keys. The numbers of requests are out of their sum.
+// The requests for some keys. The numbers of requests are shares of their sum.
 struct Row {
   std::string_view name{};
   std::size_t share = 1;  // of the requests of a mix, out of the sum of its rows
   std::size_t keys = 1;
-  // Each key is for so many clients, and there are more keys accordingly; 0: all share all keys.
+  // Clients that share a key; there are more keys accordingly; 0: all clients share all keys.
   std::size_t clients_of_key = 0;
   std::size_t set = 0;
   std::size_t get = 0;
   std::size_t del = 0;
   std::size_t nx = 0;
-  std::size_t nex = 0;   // with the value that was last heard of
+  std::size_t nex = 0;   // with the value that was last seen
   std::size_t vdel = 0;  // the same
   std::size_t observe = 0;
   std::size_t stop = 0;
   std::size_t percent_px = 0;     // of SET, NX and NEX
   std::size_t percent_large = 0;  // of values
-  std::size_t observers = 0;      // clients that KEYNOTIFY is asked of; 0: all
+  std::size_t observers = 0;      // clients that send KEYNOTIFY; 0: all
   bool lease = false;  // locks with NEX and PX, and what they guard, written with fencing tokens
 };
 
@@ -45,16 +45,16 @@ struct Mix {
   std::string_view name;
   std::string_view text;  // what it is, for people
   std::vector<Row> rows;
-  std::size_t window = 1;        // requests of one client at once
+  std::size_t window = 1;        // requests of one client in flight
   std::size_t renew_after = 0;   // requests, then all keys are new ones
   history::Time renew_every{0};  // the same, of time; 0: never
 };
 
 // In the order in which they are shown.
 [[nodiscard]] const std::vector<Mix>& mixes();
-// Null when there is none of that name.
+// Null when there is no mix of that name.
 [[nodiscard]] const Mix* find_mix(std::string_view name);
-// The smallest mix that asks for the same of a key that this mix has made; null when there is none.
+// The smallest mix with the same requests for a key of this mix; null when there is none.
 [[nodiscard]] const Mix* mix_of_key(const Mix& mix, std::string_view key);
 
 struct ScriptOptions {

@@ -18,7 +18,7 @@ class Shrinking {
     while (out.runs < options_.tries && !(options_.enough && options_.enough())) {
       ++out.runs;
       if (const auto found = attempt_(size, ++number_)) operations.push_back(*found);
-      // Most sizes that fail at all fail at once; of the others it is enough to know that.
+      // Most sizes that fail at all fail immediately; for the others it is enough to know that.
       if (operations.empty() && out.runs >= (options_.tries + 1) / 2) break;
     }
     out.failed = operations.size();
@@ -65,7 +65,7 @@ ShrunkPlan shrink_plan(Plan plan, const std::function<bool(const Plan&)>& fails,
   std::size_t part = std::max<std::size_t>(plan.size() / 2, 1);
   while (may_try() && plan.size() > 1) {
     bool left_out = false;
-    // From behind, so that what is asked first stays when either would do.
+    // From the end, so that the first requests stay when either would do.
     for (std::size_t end = plan.size(); end > 0 && may_try();) {
       const std::size_t begin = end > part ? end - part : 0;
       Plan fewer(plan.begin(), plan.begin() + static_cast<std::ptrdiff_t>(begin));

@@ -52,7 +52,7 @@ struct ShrunkPlan {
 
 // Leaves out requests for as long as a run of the others still breaks a rule: halves first, then
 // single ones. `fails` must always say the same of the same plan, as simulated runs do. At most
-// `most_tries` runs; `enough` is asked before each one.
+// `most_tries` runs; `enough` is called before each one.
 [[nodiscard]] ShrunkPlan shrink_plan(Plan plan, const std::function<bool(const Plan&)>& fails,
                                      std::size_t most_tries,
                                      const std::function<bool()>& enough = {});

@@ -146,7 +146,7 @@ class Simulation final : private Journal {
     plan(time, Happening::What::kAsk, client);
   }
 
-  // What it asked and has arrived is carried out.
+  // Its requests that have arrived are carried out.
   void break_line(std::uint32_t client) {
     ++lines_[client].connection;
     traffic_.disconnected(client, now_);
@@ -206,7 +206,7 @@ class Simulation final : private Journal {
       plan(line.to_store, Happening::What::kArrive, client, std::move(*request));
       if (is_over()) return;
     }
-    // Whoever waits for a reply that never comes goes on when it has given up.
+    // A client that waits for a lost response continues after its time-out.
     const bool paced = options_.rate > 0;
     ask_at(client, now_ + (paced ? microseconds(500) : kPatience));
   }
@@ -219,7 +219,7 @@ class Simulation final : private Journal {
   }
   [[nodiscard]] store::Instant instant() const { return {.wall_ms = wall_ms(), .steady = now_}; }
 
-  // A request of a connection that has ended may still arrive, but registers nobody.
+  // A request of a connection that has ended may still arrive, but does not register the client.
   void arrive(const Happening& request) {
     const bool gone = request.connection != lines_[request.client].connection;
     const bool registers = request.message.payload.find("KEYNOTIFY") != std::string::npos;

@@ -27,11 +27,11 @@ struct SimulationOptions {
   std::uint64_t requests = 5'000;            // and no more
   history::Time duration = history::kNever;  // of asking, simulated
   double rate = 0;                           // as TrafficOptions has it
-  // Of 10,000 messages to the store and from it so many are lost; of 10,000 requests so many end
+  // How many of 10,000 messages to and from the store are lost; how many of 10,000 requests end
   // their client's connection.
   std::size_t lost_in_10000 = 1;
   std::size_t broken_in_10000 = 1;
-  const Plan* plan = nullptr;  // what is asked instead of the mix; must outlive the run
+  const Plan* plan = nullptr;  // the requests instead of the mix; must outlive the run
   bool stop_at_violation = true;
   bool keep_operations = false;  // all, in the result
   history::CheckLimits limits{};
@@ -51,8 +51,8 @@ struct SimulatedRun {
 // What may be slower in a simulation than a history says, and how much a store may be late.
 [[nodiscard]] history::Bounds simulated_bounds();
 
-// `store` begins empty. What happens is also told to `journal` where there is one. `stopped` is
-// asked now and then; an interrupted run judges what there is.
+// `store` begins empty. Events also go to `journal` if there is one. `stopped` is called now and
+// then; an interrupted run judges what there is.
 [[nodiscard]] SimulatedRun simulate(
     store::Handler& store, const SimulationOptions& options, Journal* journal = nullptr,
     const std::function<bool(const SimulatedRun&)>& stopped = nullptr);

@@ -80,7 +80,7 @@ std::optional<hlc::Timestamp> version_of(const codec::Message& message) {
   return version ? std::optional(std::move(*version)) : std::nullopt;
 }
 
-// "NOTIFY SET" alone: the article has the value only where it was asked for. Req: NTF-VALUE-3
+// "NOTIFY SET" alone: the article has the value only where it was requested. Req: NTF-VALUE-3
 bool is_valueless(std::string_view payload) {
   const auto frame = codec::decode_command(payload);
   return frame && frame->count == 2 && frame->arguments[0] == "NOTIFY" &&
@@ -97,7 +97,7 @@ bool read_reply(const codec::Message& reply, Operation& operation) {
   if (!sensible) {
     operation.outcome = Outcome::kUnknown;
     operation.version.reset();
-    operation.reason = "the reply is none: " + escape(reply.payload, kReasonBytes);
+    operation.reason = "not a response of the protocol: " + escape(reply.payload, kReasonBytes);
     return false;
   }
   operation.outcome = outcome;
@@ -276,7 +276,7 @@ void Traffic::unmatched(const ClientState& state, const codec::Message& message)
   if (message.topic != state.response_topic) {
     return delivery_.wrong("ENV-RESPONSE-TOPIC-1",
                            "a message on the topic " + escape(message.topic, kReasonBytes) +
-                               ", which this client has not asked for: " + what,
+                               ", which is not the response topic of this client: " + what,
                            nullptr);
   }
   auto id = id_of(message.correlation_data.value_or(""));
@@ -312,14 +312,17 @@ void Traffic::notified(std::uint32_t client, const codec::Message& message, Time
     ++counts_.unmatched;
     const std::string what = escape(message.payload, kReasonBytes);
     if (!target) {
-      delivery_.wrong("NTF-TOPIC-1", "no topic of a notification: " + escape(message.topic),
-                      nullptr);
+      delivery_.wrong(
+          "NTF-TOPIC-1",
+          "a notification on a topic that is not a notification topic: " + escape(message.topic),
+          nullptr);
     } else if (!ours) {
-      delivery_.wrong("NTF-SEND-3",
-                      "a notification of a key that was not asked for: " + escape(target->key),
-                      nullptr);
+      delivery_.wrong(
+          "NTF-SEND-3",
+          "a notification of a key that no client has registered for: " + escape(target->key),
+          nullptr);
     } else {
-      delivery_.wrong("NTF-FORMAT-1", "what came is no notification: " + what, nullptr);
+      delivery_.wrong("NTF-FORMAT-1", "malformed notification: " + what, nullptr);
     }
     return;
   }

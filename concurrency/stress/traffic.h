@@ -6,7 +6,7 @@
 //   while (auto request = traffic.next(0, now, wall_ms)) client->publish(*request);
 //   traffic.received(0, message, now);
 //
-// A request is in the journal before next() returns it. Times are of one clock that nobody sets;
+// A request is in the journal before next() returns it. Times are of one steady clock;
 // what they enclose is in docs/decisions/0021-times-of-requests.md. Pure; not thread safe.
 #pragma once
 
@@ -54,16 +54,16 @@ struct TrafficOptions {
   ScriptOptions script{};
   std::string client_prefix{};              // of client ids
   Time patience = std::chrono::seconds{5};  // then a request has no reply
-  double rate = 0;  // requests a second of all clients; 0: each asks when it was answered
-  // So many requests of the first client at once, instead of what the mix says: the others ask on
+  double rate = 0;  // requests per second of all clients; 0: each sends the next after a response
+  // Requests of the first client in flight, instead of what the mix says: the others send on
   // while its connection carries more messages than there are packet ids, 65,535. 0: as the mix
   // says. (MQTT 5, 2.2.1)
   std::size_t first_window = 0;
-  // What is asked, instead of what the script says: each client asks for its own in this order, and
+  // The requests, instead of those of the script: each client sends its own in this order, and
   // then for nothing. Must outlive the traffic.
   const Plan* plan = nullptr;
-  // What is wrong with the properties and the form of a reply, whatever else was asked; empty:
-  // nobody looks. Called for each.
+  // What is wrong with the properties and the form of a reply, whatever the other requests are;
+  // empty: not checked. Called for each.
   std::function<std::optional<ReplyProblem>(const codec::Message& request,
                                             const codec::Message& reply)>
       check_reply{};
@@ -76,7 +76,7 @@ struct TrafficCounts {
   std::uint64_t timed_out = 0;
   std::uint64_t lost = 0;         // with a connection
   std::uint64_t not_taken = 0;    // by the broker
-  std::uint64_t meaningless = 0;  // replies that are none
+  std::uint64_t meaningless = 0;  // malformed responses
   std::uint64_t notifications = 0;
   std::uint64_t unmatched = 0;  // messages that belong to nothing
   std::uint64_t longest = 0;    // messages to the client of one connection, of that with the most
@@ -93,7 +93,7 @@ class Traffic {
   [[nodiscard]] std::string client_id(std::uint32_t client) const;
 
   void connected(std::uint32_t client, Time now);
-  // What was under way has no reply.
+  // What was in flight has no response.
   void disconnected(std::uint32_t client, Time now);
 
   // What the client is to send now, if anything. `wall_ms`: of the client's clock, which versions
@@ -105,7 +105,7 @@ class Traffic {
   // The broker has not taken the request with this correlation data.
   void not_taken(std::uint32_t client, std::string_view correlation, Time now);
   // The connection of a client ended because the broker did what MQTT 5 forbids a server. To be
-  // told before disconnected().
+  // reported before disconnected().
   void broker_is_wrong(const std::string& section, const std::string& text) {
     delivery_.wrong("ENV-MQTT5-3", "MQTT 5, " + section + ": " + text, nullptr);
   }
@@ -114,12 +114,12 @@ class Traffic {
   // Gives up what has waited for too long.
   void give_up(Time now);
 
-  // Nothing new is asked while this is set.
+  // No new requests are sent while this is set.
   void hold(bool on) { held_ = on; }
   [[nodiscard]] std::size_t under_way() const { return under_way_; }
 
-  // Generations of keys of which nothing is under way any more, each once; those of which nothing
-  // is asked any more, but for `all`.
+  // Generations of keys without requests in flight, each once; those for which there are no more
+  // requests, unless `all`.
   [[nodiscard]] std::vector<std::size_t> closed(bool all = false);
   [[nodiscard]] std::string prefix_of(std::size_t generation) const {
     return script_.prefix_of(generation);
@@ -144,7 +144,7 @@ class Traffic {
     std::uint64_t wall_ms = 0;                                 // of its clock, at its last request
     std::uint64_t last_wall_ms = 0;
     std::uint64_t counter = 0;
-    std::size_t planned = 0;     // of the plan, so many are behind this client
+    std::size_t planned = 0;     // requests of the plan that this client has sent
     std::uint64_t messages = 0;  // that came on its connection
   };
   struct Generation {

@@ -187,8 +187,8 @@ TEST(Traffic, FindsRepliesThatAreMissingAndThoseThatComeTwice) {
     EXPECT_EQ(each.requirement, "ENV-RESPONSE-1");
     texts.push_back(each.text);
   }
-  EXPECT_THAT(texts, ElementsAre(testing::HasSubstr("a second reply"),
-                                 testing::HasSubstr("no reply, though requests")));
+  EXPECT_THAT(texts, ElementsAre(testing::HasSubstr("a second response"),
+                                 testing::HasSubstr("no response, though requests")));
 }
 
 TEST(Traffic, TellsWhatABrokerDoesThatMqttForbids) {

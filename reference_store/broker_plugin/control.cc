@@ -29,7 +29,7 @@ std::optional<std::string> apply_control(std::string_view message, Options& opti
   if (std::find(kNames.begin(), kNames.end(), name) == kNames.end()) {
     constexpr std::size_t kShown = 60;
     return "\"" + escape(text, kShown) +
-           "\" is no control message; expected state, or one of fault, response_delay_ms, "
+           "\" is not a control message; expected state, or one of fault, response_delay_ms, "
            "response_jitter_ms and clock_offset_ms with its value, e.g. fault nx-overwrites";
   }
   if (name == "fault" && value == "none") {

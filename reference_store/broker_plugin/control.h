@@ -20,7 +20,7 @@ inline constexpr std::string_view kControlTopic = "fencepost/control";
 inline constexpr std::string_view kControlStateTopic = "fencepost/control/state";
 
 // Changes `options` as the message says: a name of parse_options() and its value, of fault (`none`
-// for the right store), response_delay_ms, response_jitter_ms and clock_offset_ms; or `state`,
+// for the conforming store), response_delay_ms, response_jitter_ms and clock_offset_ms; or `state`,
 // which changes nothing. Returns what is wrong, and changes nothing then.
 [[nodiscard]] std::optional<std::string> apply_control(std::string_view message, Options& options);
 

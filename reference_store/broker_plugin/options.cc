@@ -43,18 +43,18 @@ std::optional<milliseconds> parse_milliseconds(const std::string& text, millisec
   return milliseconds{*number};
 }
 
-// The options that make the store's clock wrong and its answers slow.
+// The options that make the store's clock wrong and its responses slow.
 std::optional<std::string> read_condition(const std::string& name, const std::string& value,
                                           Options& options) {
   const std::string seen = "option " + name + " is \"" + value + "\"; expected milliseconds ";
   if (name == "clock_offset_ms") {
     const auto offset = parse_milliseconds(value, -kMaxClockOffset, kMaxClockOffset);
-    if (!offset) return seen + "of at most 366 days, ahead or behind";
+    if (!offset) return seen + "from -366 days to 366 days";
     options.clock_offset = *offset;
     return std::nullopt;
   }
   const auto delay = parse_milliseconds(value, milliseconds{0}, kMaxDelay);
-  if (!delay) return seen + "between 0 and 60000";
+  if (!delay) return seen + "from 0 to 60000";
   (name == "response_delay_ms" ? options.delay.delay : options.delay.jitter) = *delay;
   return std::nullopt;
 }
@@ -72,7 +72,7 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     options.service.store.quota = *quota;
   } else if (name == "max_bytes" || name == "max_registrations") {
     const auto most = parse_number<std::size_t>(value);
-    if (!most) return seen + "a number; 0: no limit";
+    if (!most) return seen + "a number (0: no limit)";
     (name == "max_bytes" ? options.service.store.max_bytes
                          : options.service.store.max_registrations) = *most;
   } else if (name == "node_id") {
@@ -94,11 +94,11 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     options.faults = std::move(*faults);
   } else if (name == "right") {
     const auto right = store::parse_decisions(value);
-    if (!right) return seen + "decisions: " + right.error();
+    if (!right) return seen + "implementation choices: " + right.error();
     options.right = *right;
   } else if (name == "seed") {
     const auto seed = parse_number<std::uint64_t>(value);
-    if (!seed) return seen + "a number of 64 bits";
+    if (!seed) return seen + "a 64-bit number";
     options.seed = *seed;
   } else if (name == "record") {
     if (value.empty()) return seen + "a file";
@@ -126,7 +126,8 @@ Result<Options, std::string> parse_options(const OptionList& list) {
     if (auto wrong = read_option(name, value, options)) return fail(std::move(*wrong));
   }
   if (options.control && options.right) {
-    return fail(std::string("options right and control: only the reference store can be changed"));
+    return fail(std::string(
+        "options right and control cannot be combined: control changes only the reference store"));
   }
   return options;
 }

@@ -27,7 +27,7 @@ struct Options {
   std::vector<const store::Fault*>
       faults{};                             // serve a store that is wrong or unusual in these ways
   std::optional<store::Decisions> right{};  // or this right one
-  std::uint64_t seed = 1;                   // of whatever is random in it
+  std::uint64_t seed = 1;                   // of all that is random in it
   std::string record{};                     // append all traffic to this file; empty: do not
   // Requests and notifications are routed like any message: every subscriber sees them, and
   // observers have to.

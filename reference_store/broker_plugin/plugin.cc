@@ -15,7 +15,7 @@
 //   plugin_opt_response_delay_ms 200       # all that the store sends is so late ...
 //   plugin_opt_response_jitter_ms 50       # ... and up to so much more, in order for each client
 //   plugin_opt_fault S01                   # a store that is wrong: see reference_store/faults
-//   plugin_opt_seed 1                      # of whatever is random in it
+//   plugin_opt_seed 1                      # of all that is random in it
 //   plugin_opt_record /path/x.log          # append all traffic to this file: see traffic_log.h
 //   plugin_opt_routing open                # every subscriber sees requests and notifications,
 //                                          # and observers have to subscribe
@@ -54,10 +54,10 @@
 namespace fencepost::broker_plugin {
 namespace {
 
-// Requests are moved to this topic before the broker routes them: nobody can observe other clients'
-// requests there. The broker acknowledges with 0x00 only while somebody subscribes to it (see
-// leave_sink_session() in endpoint/broker_process.cc), otherwise with 0x10, which one public client
-// SDK refuses.
+// Requests are moved to this topic before the broker routes them: no client can observe other
+// clients' requests there. The broker acknowledges with 0x00 only while somebody subscribes to it
+// (see leave_sink_session() in endpoint/broker_process.cc), otherwise with 0x10, which one public
+// client SDK refuses.
 constexpr const char* kSinkTopic = "$fencepost/handled-request";
 
 std::chrono::microseconds clock_reading(clockid_t clock) {
@@ -157,7 +157,7 @@ class Plugin {
 
   void on_tick() {
     store_->expire(current_instant(options_.clock_offset), deliveries_);
-    flush({});  // an expiry answers nobody's request
+    flush({});  // an expiry answers no request
     if (options_.parent && getppid() != *options_.parent) kill(getpid(), SIGTERM);
   }
 
@@ -243,17 +243,14 @@ class Plugin {
 
   static void note(bool written) {
     if (written) return;
-    mosquitto_log_printf(MOSQ_LOG_ERR,
-                         "fencepost: what was recorded is not complete: cannot write");
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: the recording is incomplete: cannot write");
   }
 
   // Puts all deliveries into the queue, and takes out those that are due.
   void hold_back(std::string_view caller, std::chrono::microseconds now) {
     for (store::Delivery& delivery : deliveries_) {
       if (delayed_.add(caller, std::move(delivery), now)) continue;
-      mosquitto_log_printf(MOSQ_LOG_ERR,
-                           "fencepost: too many messages wait for their delay; one "
-                           "is lost");
+      mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: too many messages are delayed; one is lost");
     }
     deliveries_.clear();
     delayed_.take_due(now, deliveries_);

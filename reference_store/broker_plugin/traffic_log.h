@@ -1,5 +1,5 @@
-// What the store is asked and says, line by line, for `fencepost serve --record`. Each line is one
-// JSON object, written at once, so that a broker that is killed loses nothing:
+// The messages to and from the store, line by line, for `fencepost serve --record`. Each line is
+// one JSON object, written immediately, so that a broker that is killed loses nothing:
 //
 //   {"event":"start","version":2,"time_us":1767225600000000,"clock_offset_ms":0}
 //   {"event":"request","time_us":...,"client":"a","message":{"topic":"...","payload":"*1...",...}}

@@ -2,7 +2,7 @@
 //
 // The broker calls a plugin at least every 100 ms when it is idle, which is too coarse for expiring
 // keys. A POSIX timer that signals the main thread interrupts its epoll_wait, and the tick follows
-// at once (0.1 ms here).
+// immediately (0.1 ms here).
 #pragma once
 
 #include <chrono>

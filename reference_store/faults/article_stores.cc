@@ -1,5 +1,6 @@
-// Stores that do what the article prints and no more: what the deployed service does besides, they
-// do not. Right by the article; wrong by the deployed service in every rule that only it shows.
+// Stores that do what the article prints and no more: what the deployed service does in addition,
+// they do not. Right by the article; wrong by the deployed service in every rule that only it
+// shows.
 
 #include <algorithm>
 #include <string>

@@ -288,7 +288,7 @@ void arity_is_a_syntax_error(Exchange& exchange) {
   answer_error(exchange, ErrorCode::kSyntax);
 }
 
-// C07, C08: after a request with a negative, or a huge, length the store answers nobody.
+// C07, C08: after a request with a negative, or a huge, length the store answers no client.
 class DiesOf final : public Decorator {
  public:
   DiesOf(const ServiceOptions& options, std::string_view what) : Decorator(options), what_(what) {}
@@ -334,12 +334,12 @@ std::vector<Fault> codec_faults() {
   return {
       {.id = "C02",
        .name = "options-in-any-case",
-       .text = "nx, nex and px count as options",
+       .text = "nx, nex and px are accepted as options",
        .kind = FaultKind::kBenign,
        .make = with_request(options_in_any_case)},
       {.id = "C05",
        .name = "terminator-unchecked",
-       .text = "any two bytes end a bulk string",
+       .text = "any two bytes are accepted as the end of a bulk string",
        .requirements = {"RESP-BULK-1", "RESP-CRLF-1", "RESP-INVALID-4"},
        .make = with_request(terminator_unchecked)},
       {.id = "C06",
@@ -359,7 +359,7 @@ std::vector<Fault> codec_faults() {
        .make = dies_of("*1000000000\r\n")},
       {.id = "C09",
        .name = "value-cut-at-nul",
-       .text = "a value ends at its first NUL",
+       .text = "a value is cut at its first NUL",
        .requirements = {"RESP-BINARY-1", "SET-VALUE-1", "GET-HIT-3"},
        .make = with_request(value_cut_at_nul)},
       {.id = "C10",
@@ -394,7 +394,7 @@ std::vector<Fault> codec_faults() {
        .make = with_request(key_trimmed)},
       {.id = "C24",
        .name = "key-cut-at-nul",
-       .text = "a key ends at its first NUL",
+       .text = "a key is cut at its first NUL",
        .requirements = {"KEY-BINARY-1", "RESP-BINARY-1"},
        .make = with_request(key_cut_at_nul)},
       {.id = "C15",
@@ -414,7 +414,7 @@ std::vector<Fault> codec_faults() {
        .make = with_request(value_length_modulo_65536)},
       {.id = "C18",
        .name = "reply-without-line-end",
-       .text = "replies lack their last CR LF",
+       .text = "responses lack their last CR LF",
        .requirements = {"SET-OK-1", "GET-HIT-1"},
        .make = with_exchange(reply_without_line_end)},
       {.id = "C19",
@@ -450,18 +450,18 @@ std::vector<Fault> codec_faults() {
        .make = with_exchange(unknown_and_syntax_swapped)},
       {.id = "C25",
        .name = "arity-is-a-syntax-error",
-       .text = "a wrong number of arguments gets the text of a syntax error",
+       .text = "a wrong number of arguments is answered with the text of a syntax error",
        .requirements = {"ERR-ARITY-1", "ERR-TEXT-9"},
        .make = with_exchange(arity_is_a_syntax_error)},
       {.id = "C26",
        .name = "last-line-end-optional",
-       .text = "a request may lack its last CR LF",
+       .text = "a request without its last CR LF is accepted",
        .requirements = {"RESP-CRLF-1", "RESP-INVALID-4"},
        .make = with_request(last_terminator_missing)},
       // The article leaves these open.
       {.id = "C01",
        .name = "verbs-in-any-case",
-       .text = "get counts as GET",
+       .text = "get is accepted as GET",
        .kind = FaultKind::kBenign,
        .make = with_request(verbs_in_any_case)},
       {.id = "C03",
@@ -476,7 +476,7 @@ std::vector<Fault> codec_faults() {
        .make = with_request(trailing_bytes_ignored)},
       {.id = "C27",
        .name = "leading-zeros-and-signs-in-lengths",
-       .text = "lengths may have leading zeros and a plus sign",
+       .text = "lengths with leading zeros or a plus sign are accepted",
        .kind = FaultKind::kBenign,
        .make = with_request(leading_zeros_and_signs)},
       {.id = "C28",

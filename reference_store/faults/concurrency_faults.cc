@@ -1,5 +1,5 @@
-// Faults that show when requests of several clients meet, or after very many of them. A race is
-// played: what arrives within kRace of something else meets it.
+// Faults that show with concurrent requests of several clients, or after very many of them. A race
+// is simulated: what arrives within kRace of something else is concurrent with it.
 
 #include <map>
 
@@ -59,7 +59,7 @@ class Racing : public Decorator {
     writes_[std::string(exchange.command->key)] = pending_;
   }
 
-  // Makes the request a plain SET: whatever its condition, it is carried out.
+  // Makes the request a plain SET, which is carried out in any case.
   static void drop_condition(codec::Message& request) {
     std::vector<std::string> arguments = arguments_of(request);
     std::erase_if(arguments, [](const std::string& a) { return a == "NX" || a == "NEX"; });
@@ -240,7 +240,7 @@ class MissesOwnWrites final : public Decorator {
   microseconds time_{0};
 };
 
-// D09: two DELs that meet both say that they have deleted.
+// D09: two concurrent DELs both answer that they have deleted.
 class BothDelsSayOne {
  public:
   void operator()(Exchange& exchange) {
@@ -279,7 +279,7 @@ class VdelIsNotAtomic final : public Racing {
   }
 };
 
-// H19: the version is taken before the lock, so of two SETs that meet the later has the lower one.
+// H19: the version is taken before the lock, so of two concurrent SETs the later has the lower one.
 class VersionBeforeTheLock final : public Racing {
  public:
   using Racing::Racing;
@@ -350,7 +350,7 @@ class NotificationsOutOfOrder final : public Decorator {
   microseconds until_{0};
 };
 
-// L13: two SETs of a key that meet: both are answered, the first is the one that stays.
+// L13: two concurrent SETs of a key: both are answered, the first is the one that stays.
 class LostUpdate final : public Racing {
  public:
   using Racing::Racing;
@@ -384,11 +384,12 @@ std::vector<Fault> concurrency_faults() {
       race("L02", "two-lock-holders", "two concurrent SETs with NEX both get the lock",
            {"SET-NEX-3", "LOCK-ACQUIRE-2"},
            with_decorator<TwoWinners<Condition::kIfAbsentOrEqual>>()),
-      race("L03", "stale-read-cache", "GET misses what another client has just written",
+      race("L03", "stale-read-cache", "GET does not see what another client has just written",
            {"GET-HIT-3", "SET-WRITE-1", "SET-WRITE-2"},
            with_decorator<RacedGet<stale_read_cache>>()),
-      race("L04", "mismatched-version", "GET has the value of one write and the version of another",
-           {"VER-GET-2"}, with_decorator<RacedGet<answer_old_version>>()),
+      race("L04", "mismatched-version",
+           "GET returns the value of one write and the version of another", {"VER-GET-2"},
+           with_decorator<RacedGet<answer_old_version>>()),
       race("L05", "torn-large-value", "a large value is half the old one and half the new one",
            {"GET-HIT-3"}, with_decorator<RacedGet<torn_large_value>>()),
       race("L06", "mixes-buffers",
@@ -408,7 +409,7 @@ std::vector<Fault> concurrency_faults() {
        .make = with_decorator<LosesAKeyWhenGrowing>()},
       {.id = "L12",
        .name = "misses-own-writes",
-       .text = "GET misses what the same client has just written",
+       .text = "GET does not see what the same client has just written",
        .requirements = {"GET-HIT-3", "SET-WRITE-1", "SET-WRITE-2"},
        .make = with_decorator<MissesOwnWrites>()},
       race("L13", "lost-update", "of two concurrent SETs the earlier one wins",

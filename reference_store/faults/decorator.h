@@ -64,7 +64,7 @@ class Decorator : public Handler {
   [[nodiscard]] Service* service_within() override { return &service(); }
 
  protected:
-  // What handle() does behind before().
+  // What handle() does after before().
   Handling answer(const Caller& caller, const codec::Message& request, const Instant& now,
                   std::vector<Delivery>& out);
 
@@ -77,7 +77,7 @@ class Decorator : public Handler {
 
   [[nodiscard]] Service& service() { return inner_ ? inner_->service() : service_; }
   [[nodiscard]] const codec::Dialect& dialect() const { return dialect_; }
-  // What stands behind this one.
+  // The store behind this one.
   [[nodiscard]] Handler& next();
   [[nodiscard]] const Handler& next() const;
 

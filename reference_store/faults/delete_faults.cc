@@ -124,7 +124,7 @@ class DelDoesNotDelete final : public Decorator {
     exchange.store.put(key, kept_->value, kept_->version);
     *exchange.store.token(key) = kept_->token;
     exchange.store.set_deadline(key, kept_->deadline);
-    // Nobody is told: all but the response goes.
+    // There are no notifications: all but the response goes.
     exchange.out.erase(exchange.out.begin(), std::prev(exchange.out.end()));
   }
 

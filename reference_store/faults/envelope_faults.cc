@@ -232,7 +232,7 @@ void answers_twice(Exchange& exchange) {
   if (exchange.response() != nullptr) exchange.out.push_back(exchange.out.back());
 }
 
-// M12: whatever is below the request topic is a request.
+// M12: everything below the request topic is a request.
 class ServesBelowTheTopic final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -267,7 +267,7 @@ std::vector<Fault> envelope_faults() {
   return {
       {.id = "M01",
        .name = "correlation-cut-at-nul",
-       .text = "correlation data ends at its first NUL",
+       .text = "correlation data is cut at its first NUL",
        .requirements = {"ENV-CORRELATION-1"},
        .make = with_correlation(
            [](std::string& data) { data.resize(std::min(data.size(), data.find('\0'))); })},
@@ -279,7 +279,7 @@ std::vector<Fault> envelope_faults() {
            [](std::string& data) { data.resize(std::min<std::size_t>(data.size(), 16)); })},
       {.id = "M02",
        .name = "mixes-correlation-data",
-       .text = "two requests in flight get each other's correlation data",
+       .text = "the responses to two requests in flight have each other's correlation data",
        .requirements = {"ENV-CORRELATION-1"},
        .make = with_decorator<MixesCorrelationData>()},
       {.id = "M03",
@@ -383,7 +383,7 @@ std::vector<Fault> envelope_faults() {
        .make = with_exchange(long_response_topics_cut)},
       {.id = "M13",
        .name = "loses-responses-of-many-in-flight",
-       .text = "of more than 20 requests within a millisecond only 20 are answered",
+       .text = "if more than 20 requests arrive within a millisecond, only 20 are answered",
        .requirements = {"ENV-RESPONSE-1"},
        .make = with_state<LosesResponsesOfManyInFlight>()},
   };

@@ -159,7 +159,7 @@ class OldTimerKillsTheNewValue final : public Decorator {
     while (!timers_.empty() && timers_.begin()->first <= now.steady) {
       Tamper store(service());
       const std::string& key = timers_.begin()->second;
-      // The time that counts is not this one's: who observes the key is told of that.
+      // The time that counts is not this one's: observers of the key are notified of that.
       if (store.deadline(key) != timers_.begin()->first) store.erase(key);
       timers_.erase(timers_.begin());
     }
@@ -281,7 +281,7 @@ class ExpiryIsNotNotified final : public Decorator {
   void expired(std::vector<Delivery>& out) override { out.clear(); }
 };
 
-// X16: who observes a key is told of its expiry with the next sweep, unless a SET was faster.
+// X16: observers are notified of the expiry with the next sweep, unless a SET was faster.
 class SetHidesTheExpiry final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -352,7 +352,7 @@ std::vector<Fault> expiry_faults() {
        .make = with_request(bad_px_is_zero)},
       {.id = "X06",
        .name = "expired-until-swept",
-       .text = "an expired key can be read until it is swept, 0.9 s later",
+       .text = "an expired key can be read until it is removed, 0.9 s later",
        .requirements = {"SET-PX-1", "SET-PX-4"},
        .make = with_rules([](Rules& rules) { rules.removal_time = swept_late; })},
       {.id = "X07",

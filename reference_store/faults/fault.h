@@ -33,16 +33,16 @@ enum class FaultNeeds {
   kNothing,    // one request after the other, in process
   kTransport,  // a real MQTT connection: packet flags, flow control, broken connections
   kDirect,     // no broker in between, which would change what the store sends
-  kOverlap,    // requests that meet within a millisecond: in process they do, over the wire
-               // that is a matter of luck
+  kOverlap,    // requests that are concurrent within a millisecond: certain in process, a
+               // matter of luck over the network
   kHistory,    // concurrent requests and a check of their whole history: nothing shows as long as
-               // one request is under way at a time
+               // one request is in flight at a time
 };
 
 // Of a benign store: by which documents it is right.
 enum class RightBy {
   kAll,
-  kArticle,  // by the article alone: it lacks what only the deployed service shows
+  kArticle,  // by the article alone: without what only the deployed service does
   kPreview,  // by the preview of the article alone
 };
 
@@ -57,8 +57,8 @@ struct Fault {
   FaultNeeds needs = FaultNeeds::kNothing;
   FaultKind kind = FaultKind::kFault;
   RightBy right_by = RightBy::kAll;
-  bool meets = false;  // kBenign: what is unusual in it shows above all where requests meet
-  MakeHandler make{};  // `seed` decides whatever is random in it
+  bool meets = false;  // kBenign: what is unusual in it shows mainly with concurrent requests
+  MakeHandler make{};  // `seed` decides all that is random in it
 };
 
 // All of them, in the order of the catalogue. Thread safe.
@@ -68,7 +68,8 @@ struct Fault {
 // earlier version; null when there is none.
 [[nodiscard]] const Fault* find_fault(std::string_view name);
 
-// Several faults are one store: "S01+D02", each by id or name. The error is the part that is none.
+// Several faults are one store: "S01+D02", each by id or name. The error is the part that is not a
+// fault.
 [[nodiscard]] Result<std::vector<const Fault*>, std::string> find_faults(std::string_view names);
 
 // The ids as find_faults() reads them; empty for none.
@@ -77,11 +78,11 @@ struct Fault {
 // Does the fault leave room for another in its store?
 [[nodiscard]] bool leaves_room(const Fault& fault);
 
-// Nothing: the faults can be in one store. Otherwise why they cannot: a fault that is a store of
-// its own has no room for others, and of one rule a store has one version.
+// Nothing: the faults can be in one store. Otherwise why they cannot: a fault that is a complete
+// store has no room for others, and two faults cannot change the same rule.
 [[nodiscard]] std::optional<std::string> cannot_meet(const std::vector<const Fault*>& faults);
 
-// The store that has all these faults, which must be able to meet; the first stands before the
+// The store that has all these faults, which must be combinable; the first stands before the
 // others. There must be at least one.
 [[nodiscard]] std::unique_ptr<Handler> make_store(const std::vector<const Fault*>& faults,
                                                   const ServiceOptions& options,

@@ -172,7 +172,7 @@ class ComparesWithTheVersion final : public Decorator {
   hlc::Timestamp held_;
 };
 
-// F12: the token of a key that was deleted is still asked for.
+// F12: the token of a key that was deleted is still required.
 class TokenSurvivesDel final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -343,7 +343,7 @@ std::vector<Fault> fencing_faults() {
        })},
       {.id = "F08",
        .name = "compare-ignores-the-counter",
-       .text = "tokens of the same millisecond count as equal",
+       .text = "tokens of the same millisecond are taken as equal",
        .requirements = {"FT-LOWER-1", "HLC-ORDER-1"},
        .make = with_comparison(compare_ignores_the_counter)},
       {.id = "F10",
@@ -353,7 +353,7 @@ std::vector<Fault> fencing_faults() {
        .make = with_decorator<ComparesWithTheVersion>()},
       {.id = "F11",
        .name = "first-token-not-stored",
-       .text = "the token of the first SET is not kept",
+       .text = "the token of the first SET is lost",
        .requirements = {"FT-STORE-1", "FT-STORE-2"},
        .make = with_token_after(first_is_not_stored)},
       {.id = "F12",
@@ -383,7 +383,7 @@ std::vector<Fault> fencing_faults() {
        .make = with_exchange(get_requires_the_token)},
       {.id = "F18",
        .name = "token-texts-swapped",
-       .text = "the texts for a missing and for an older token are swapped",
+       .text = "the error texts for a missing and for an older token are swapped",
        .requirements = {"ERR-TEXT-2", "ERR-TEXT-4"},
        .make = with_comparison(texts_swapped)},
       {.id = "F19",

@@ -43,7 +43,7 @@ class NotificationChanger final : public Decorator {
   ChangeNotification change_;
 };
 
-// N33: behind the deletion an expired key is told once more, as set to nothing.
+// N33: after the deletion an expired key is notified once more, as set to an empty value.
 class ExpiryIsNotifiedTwice final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -386,7 +386,7 @@ class LostInABurst {
   std::optional<std::chrono::microseconds> last_;
 };
 
-// N34: of many who observe a key only so many are told.
+// N34: only the first observers of a key are notified.
 void tells_the_first_observers(Exchange& exchange) {
   constexpr std::size_t kMaxNotified = 64;
   std::size_t notified = 0;
@@ -527,7 +527,7 @@ std::vector<Fault> notification_faults() {
        .make = with_exchange(writer_is_not_notified)},
       {.id = "N05",
        .name = "topic-in-lower-case",
-       .text = "client id and key are written in lower-case hex",
+       .text = "client id and key in the topic are in lower-case hex",
        .requirements = {"NTF-TOPIC-1", "NTF-TOPIC-3"},
        .make = with_notification(topic_in_lower_case)},
       {.id = "N21",
@@ -638,7 +638,7 @@ std::vector<Fault> notification_faults() {
        .make = with_exchange(needs_the_key)},
       {.id = "N18",
        .name = "lost-in-a-burst",
-       .text = "of notifications within a tenth of a millisecond only the first arrives",
+       .text = "of the notifications within a tenth of a millisecond, only the first arrives",
        .requirements = {"NTF-SEND-1", "NTF-SEND-2"},
        .make = with_state<LostInABurst>()},
       {.id = "N33",

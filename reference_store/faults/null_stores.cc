@@ -68,7 +68,7 @@ class DropsConnection final : public NullStore {
   }
 };
 
-// A correct store whose responses go where nobody listens.
+// A conforming store whose responses go to a topic without subscribers.
 class WrongTopic final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -116,7 +116,7 @@ MakeHandler plain() {
 
 std::vector<Fault> null_stores() {
   return {
-      null_store("Z01", "silent", "answers nothing", plain<Silent>()),
+      null_store("Z01", "silent", "sends no response", plain<Silent>()),
       null_store("Z02", "echo", "answers every request with the payload of the request",
                  plain<Echo>()),
       null_store("Z03", "always-ok", "answers +OK to everything", plain<AlwaysOk>()),

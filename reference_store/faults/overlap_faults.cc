@@ -1,6 +1,6 @@
-// Faults that one request after the other never shows: a store that is right as long as nobody else
-// is there, and wrong where requests of several clients meet. What arrives within kOverlap of
-// another client's change of the key meets it. A check of whole histories catches them.
+// Faults that sequential requests never show: a store that conforms as long as there is one client,
+// and is faulty with concurrent requests. What arrives within kOverlap of another client's change
+// of the key is concurrent with it. A check of whole histories catches them.
 
 #include <algorithm>
 #include <deque>
@@ -79,7 +79,7 @@ bool has_missed(const Exchange& exchange) {
   return exchange.command->verb == Verb::kGet && exchange.replies(ReplyKind::kMissing);
 }
 
-// A request that meets the last change of its key, which was another client's.
+// A request concurrent with the last change of its key, which was another client's.
 struct Overlap {
   Exchange& exchange;
   const KeyChange& other;
@@ -301,7 +301,7 @@ void nex_compares_with_the_old_value(codec::Message& request, const codec::Comma
   set_arguments(request, arguments);
 }
 
-// A SET that meets another is answered at once and carried out 3 ms later.
+// A SET concurrent with another is answered immediately and carried out 3 ms later.
 class AnswersBeforeTheEffect final : public Decorator {
  public:
   using Decorator::Decorator;
@@ -384,7 +384,7 @@ void token_is_not_required(codec::Message& request, const codec::Command& /*comm
   if (!fenced || request.property(codec::kTokenProperty) != nullptr) return;
   set_property(request, codec::kTokenProperty, hlc::format(*other.after->token));
 }
-// The same for what lasts: a request that meets any other client's request of its key.
+// The same for what lasts: a request concurrent with any other client's request of its key.
 using SpoilBusyKey = void (*)(Exchange& exchange, const std::optional<KeyImage>& before);
 
 class BusyKey final : public Decorator {
@@ -552,14 +552,15 @@ std::vector<Fault> reading_faults() {
       overlap("T02", "client-reads-from-a-replica",
               "the GETs of some clients read a state that is 3 ms old",
               {"GET-HIT-3", "SET-WRITE-2"}, with_replica(true)),
-      overlap("T03", "misses-a-new-key", "GET misses a key that another client has just written",
+      overlap("T03", "misses-a-new-key",
+              "GET does not find a key that another client has just written",
               {"GET-HIT-1", "SET-WRITE-1"}, with_overlap(misses_a_new_key)),
-      overlap("T04", "reads-a-deleted-key", "GET reads what another client has just deleted",
+      overlap("T04", "reads-a-deleted-key", "GET returns what another client has just deleted",
               {"GET-MISS-1", "DEL-COUNT-1"}, with_overlap(reads_a_deleted_key)),
       overlap("T05", "old-value-with-the-new-version",
-              "GET has the value of one write and the version of the next", {"VER-GET-2"},
+              "GET returns the value of one write and the version of the next", {"VER-GET-2"},
               with_overlap(old_value_with_the_new_version)),
-      overlap("T06", "dirty-read", "GET reads the value of a SET that was refused",
+      overlap("T06", "dirty-read", "GET returns the value of a SET that was refused",
               {"GET-HIT-3", "VER-GET-2"}, with_decorator<DirtyRead>()),
   };
 }

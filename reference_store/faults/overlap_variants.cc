@@ -1,4 +1,4 @@
-// Stores that are right in ways that show above all where requests of several clients meet. A case,
+// Conforming variants that differ mainly with concurrent requests of several clients. A case,
 // or a check of histories, that fails one of them raises a false alarm.
 
 #include <algorithm>
@@ -100,7 +100,7 @@ class CarriesOutInAnotherOrder final : public Decorator {
   Handling handle(const Caller& caller, const codec::Message& request, const Instant& now,
                   std::vector<Delivery>& out) override {
     const bool registers = request.payload.find("KEYNOTIFY") != std::string::npos;
-    // What is no request is dealt with at once. (Req: ENV-RESPONSE-TOPIC-3)
+    // What is not a request is handled immediately. (Req: ENV-RESPONSE-TOPIC-3)
     const bool sound = request.response_topic && request.correlation_data && request.qos == 1 &&
                        !codec::response_topic_fault(*request.response_topic);
     if (registers || !sound) return Decorator::handle(caller, request, now, out);

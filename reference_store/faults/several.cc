@@ -18,7 +18,7 @@ std::unique_ptr<Decorator> decorator_of(const Fault& fault, const ServiceOptions
   return std::unique_ptr<Decorator>(decorator);
 }
 
-// Which rules of a right store does this one have no longer?
+// Which rules of a conforming store does this one break?
 std::vector<bool> broken_rules(const Decorator& store) {
   const Rules right;
   Rules rules;
@@ -67,12 +67,12 @@ std::optional<std::string> cannot_meet(const std::vector<const Fault*>& faults) 
   std::vector<bool> broken;
   for (const Fault* fault : faults) {
     const auto store = decorator_of(*fault, {}, 1);
-    if (!store) return std::string(fault->id) + " is a store of its own";
+    if (!store) return std::string(fault->id) + " is a complete store and cannot be combined";
     const std::vector<bool> more = broken_rules(*store);
     broken.resize(more.size());
     for (std::size_t i = 0; i < more.size(); ++i) {
       if (more[i] && broken[i])
-        return std::string(fault->id) + " changes a rule that another changes, too";
+        return std::string(fault->id) + " changes the same rule as another fault";
       broken[i] = broken[i] || more[i];
     }
   }

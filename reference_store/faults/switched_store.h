@@ -21,12 +21,12 @@ namespace fencepost::store {
 
 class SwitchedStore final : public Handler {
  public:
-  // Begins as the right store. `seed` decides whatever is random in the wrong ones.
+  // Begins as the conforming store. `seed` decides all that is random in the faulty ones.
   SwitchedStore(ServiceOptions options, std::uint64_t seed);
 
-  // From the next request on the store has these faults, which must be able to meet; none: it is
-  // the right one. A store of its own, which has no place for the keys, begins empty: they are put
-  // aside until the next change.
+  // From the next request on the store has these faults, which must be combinable; none: it is
+  // the conforming one. A complete store, which has no place for the keys, begins empty: they are
+  // put aside until the next change.
   void become(const std::vector<const Fault*>& faults);
 
   [[nodiscard]] bool serves(std::string_view topic) const override {

@@ -26,7 +26,7 @@ struct TwoFaces {
 [[nodiscard]] std::unique_ptr<Handler> make_two_faced(const ServiceOptions& options,
                                                       const TwoFaces& faces);
 
-// A right store that takes every request which it may refuse, and one that refuses them all.
+// A conforming store that accepts every request which it may refuse, and one that refuses them all.
 [[nodiscard]] const Decisions& lenient_decisions();
 [[nodiscard]] const Decisions& strict_decisions();
 

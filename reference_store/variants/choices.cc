@@ -11,7 +11,8 @@ Result<void, std::string> decide(std::string_view item, Decisions& decisions) {
   const std::string_view name = item.substr(0, colon);
   const std::size_t choice = Decisions::choice_index(name);
   if (choice == kChoices.size()) {
-    return fail("there is no axis \"" + std::string(name) + "\"; `fencepost list axes` has all");
+    return fail("there is no implementation choice \"" + std::string(name) +
+                "\"; `fencepost list choices` lists all");
   }
   const std::string_view chosen =
       colon == std::string_view::npos ? std::string_view() : item.substr(colon + 1);
@@ -21,8 +22,8 @@ Result<void, std::string> decide(std::string_view item, Decisions& decisions) {
     for (std::size_t i = 0; i < kChoices[choice].size(); ++i) {
       known += (i == 0 ? "" : ", ") + std::string(kChoices[choice].decisions[i]);
     }
-    return fail("\"" + std::string(item) + "\": a decision on " + std::string(name) +
-                " is one of " + known);
+    return fail("\"" + std::string(item) + "\": expected one of " + known + " for " +
+                std::string(name));
   }
   decisions.decide(choice, decision);
   return {};

@@ -1,13 +1,14 @@
-// Where the documents leave a store a choice, as data: each axis is one open point, or one pair of
-// checks whose order is open, with the decisions that are right there.
+// Where the documents leave a store a choice, as data: each implementation choice ("axis") is one
+// unspecified point, or one pair of checks whose order is unspecified, with the conforming
+// decisions.
 //
-//   Decisions decisions = random_decisions(7);                    // a right store at random
+//   Decisions decisions = random_decisions(7);                    // a random conforming store
 //   auto decisions = parse_decisions("px-zero:refused,line-end:lf");  // two points decided
-//   otherwise if (decisions.is<"px-zero", "refused">()) ...                 // a slip does not
+//   otherwise if (decisions.is<"px-zero", "refused">()) ...                 // a typo does not
 //   compile
 //
-// The first decision of an axis is that of the reference store (docs/PROTOCOL_DECISIONS.md). Why a
-// point is open, `text` of its requirement says (scenarios/requirements.yaml). Pure; thread safe.
+// The first decision is that of the reference store (docs/PROTOCOL_DECISIONS.md). `text` of the
+// requirement says why a point is open (scenarios/requirements.yaml). Pure; thread safe.
 #pragma once
 
 #include <algorithm>
@@ -185,7 +186,7 @@ inline constexpr std::array kChoices = {
     Axis{"quota-of-expired-keys", "QUOTA-OPEN-2", {"not-counted", "counted-for-2-s"}},
     Axis{"longest-key", "LIMIT-KEY-OPEN-1", {"any", "10000-bytes"}},
     Axis{"end-of-a-connection", "LIFE-OPEN-2", {"at-once", "50ms-later"}},
-    // What the article alone leaves open.
+    // What only the article leaves unspecified.
     Axis{"status", "ENV-STATUS-1", {"200", "absent"}, true},
     Axis{"other-content-type", "ENV-CONTENT-TYPE-1", {"none", "text-plain"}, true},
     Axis{"error-line-end", "RESP-ERROR-FORM-1", {"cr-lf", "none"}, true},
@@ -248,19 +249,19 @@ class Decisions {
   std::array<std::uint8_t, kChoices.size()> chosen_{};  // the reference store's
 };
 
-// One decision on each axis at random; those that only the article leaves open are as the deployed
+// A random decision on each choice; those that only the article leaves open are as the deployed
 // service decides, unless `by_the_article`.
 [[nodiscard]] Decisions random_decisions(std::uint64_t seed, bool by_the_article = false);
 
 // A number is a seed; else `axis:decision,...`, and the rest as the reference store. The error says
-// what is wrong and what there is.
+// what is wrong and what is known.
 [[nodiscard]] Result<Decisions, std::string> parse_decisions(std::string_view text);
 
-// The axes on which the store is not as the reference store: what parse_decisions() reads. Empty
+// The choices that differ from the reference store: what parse_decisions() reads. Empty
 // for the reference store's own.
 [[nodiscard]] std::string to_text(const Decisions& decisions);
 
-// Those axes, by their number.
+// Those choices, by their number.
 [[nodiscard]] std::vector<std::size_t> unusual_choices(const Decisions& decisions);
 
 }  // namespace fencepost::store

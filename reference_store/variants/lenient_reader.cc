@@ -67,7 +67,7 @@ class Reader {
     return false;
   }
 
-  // A length or count; -1 is a null. Nothing, and failure_ says why, when it is none.
+  // A length or count; -1 is a null. Nothing, and failure_ says why, when it is not one.
   std::optional<std::int64_t> read_number() {
     failure_ = {};
     if (input_.substr(at_).starts_with("-1")) {

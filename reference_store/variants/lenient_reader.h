@@ -1,5 +1,5 @@
-// Reads the bytes of a request as a store with these decisions does: what RESP3 has besides arrays
-// of bulk strings is taken or refused as the axes say. Pure.
+// Reads the bytes of a request as a store with these decisions does: what RESP3 has in addition to
+// arrays of bulk strings is accepted or refused as its implementation choices say. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,9 +13,9 @@
 
 namespace fencepost::store {
 
-// An error of a store: one that the protocol lists, or words of its own where any error will do.
+// An error of a store: one that the protocol lists, or its own text where any error will do.
 struct VariantError {
-  std::optional<codec::ErrorCode> code{};  // nothing: words of its own
+  std::optional<codec::ErrorCode> code{};  // nothing: its own text
 };
 
 struct Argument {
@@ -29,7 +29,7 @@ struct ReadRequest {
   std::size_t used = 0;                 // bytes of the payload that belong to it
 };
 
-// What the first request of a payload is; bytes behind it are left to the caller.
+// What the first request of a payload is; bytes after it are left to the caller.
 [[nodiscard]] ReadRequest read_one(std::string_view payload, const Decisions& decisions);
 
 // All requests that the store takes out of a payload, at least one; or one with an error.

@@ -1,4 +1,4 @@
-// What the arguments of a request ask for, and all that a store with these decisions may object to:
+// What the arguments of a request mean, and all that a store with these decisions may object to:
 // which objection it raises depends on the order of its checks. Pure.
 #pragma once
 

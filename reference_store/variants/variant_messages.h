@@ -21,7 +21,7 @@ struct VariantAnswer {
   std::optional<hlc::Timestamp> version{};
 };
 
-// Who is told of a change.
+// Who is notified of a change.
 struct Recipient {
   std::string_view client_id;
   bool with_get = false;  // its KEYNOTIFY had the option GET

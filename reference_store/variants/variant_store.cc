@@ -456,7 +456,7 @@ void VariantStore::notify(const std::string& key, Operation operation, std::stri
   }
 }
 
-// Puts what is to be told behind what waits, and sends what has waited long enough.
+// Queues the notifications, and sends those that have waited long enough.
 void VariantStore::send_notifications(const Instant& now, std::vector<Delivery>& out) {
   const microseconds delay =
       is_.is<"notification-delay", "none">() ? microseconds{0} : microseconds{kNotifiesAfter};

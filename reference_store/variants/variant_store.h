@@ -1,6 +1,6 @@
-// Another right store: it keeps every rule of the protocol and decides every open point as it is
+// A conforming variant: it keeps every rule of the protocol and decides every open point as it is
 // configured, where the reference store decides each once. Written on its own, so that a suite
-// which takes the habits of the reference store for rules is found out. On decisions: axes.h.
+// which takes observed behaviour of the reference store for rules is found. On decisions: axes.h.
 #pragma once
 
 #include <chrono>
@@ -43,7 +43,7 @@ class VariantStore final : public Handler {
   struct Observer {
     std::string client_id;
     std::size_t registrations = 1;
-    bool get = false;  // asked for values
+    bool get = false;  // requested values
   };
   // A property of a request: `__ts` or `__ft`.
   struct Stamp {

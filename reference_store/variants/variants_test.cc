@@ -50,7 +50,7 @@ TEST(Choices, RandomDecisionsTakeEachDecisionOfEachAxis) {
 }
 
 TEST(Choices, SaysWhatIsWrongWithATextAndWhatThereIs) {
-  EXPECT_NE(parse_decisions("px-zer:refused").error().find("no axis \"px-zer\""),
+  EXPECT_NE(parse_decisions("px-zer:refused").error().find("no implementation choice \"px-zer\""),
             std::string::npos);
   EXPECT_NE(parse_decisions("px-zero:maybe").error().find("expires-at-once, refused"),
             std::string::npos);

@@ -53,12 +53,12 @@ class Page {
     out_ += paint_(kBold, id) + "  " + rest + "\n\n";
   }
   void paragraph(std::string_view text) { text_at(kIndent, text, ""); }
-  // On one line, however wide: it is there to be copied into a shell.
+  // On one line, however wide, so that it can be copied into a shell.
   void command(std::string_view label, std::string_view text) {
     line(fmt::format("{:{}}{}: {}", "", kIndent, label, text));
   }
 
-  // The label stands before the first of several texts only.
+  // Only the first of several texts has the label.
   void item(std::string_view label, std::string_view text) {
     const std::string left = std::string(kIndent, ' ') + text::padded(label, kLabelWidth);
     text_at(text::columns(left), text, left);
@@ -128,7 +128,7 @@ constexpr std::string_view kArticle =
 
 std::string place_of(const scenario::Requirement& requirement) {
   if (requirement.documents.empty()) {
-    return requirement.section + "; printed in no wording: seen from the deployed service";
+    return requirement.section + "; in no edition of the article: observed in the deployed service";
   }
   std::string list;
   for (const std::string& document : requirement.documents) {
@@ -144,10 +144,10 @@ std::string position_text(const scenario::Position& position) {
 void add_outcomes(Page& page, const scenario::Requirement& requirement) {
   if (!requirement.open) return;
   const bool seen = requirement.untestable.empty();
-  page.item("open", seen
-                        ? "The documents do not settle it. Each of these passes, and a run reports "
-                          "which it saw:"
-                        : "The documents do not settle it. Each of these conforms:");
+  page.item("open",
+            seen ? "The documents leave this unspecified. Each of these passes, and a run reports "
+                   "which it saw:"
+                 : "The documents leave this unspecified. Each of these conforms:");
   for (const std::string& outcome : requirement.outcomes) page.item("", "- " + outcome);
 }
 
@@ -158,7 +158,7 @@ void add_cases(Page& page, const scenario::Requirement& requirement,
     if (requirement.untestable.empty()) page.paragraph("no case checks it");
     return;
   }
-  page.paragraph(fmt::format("checked by {} case{}", cases.size(), cases.size() == 1 ? "" : "s"));
+  page.paragraph("checked by " + text::counted(cases.size(), "case"));
   for (const scenario::Case* test_case : cases) {
     page.line(fmt::format("    {}", test_case->id));
     page.dim(fmt::format("      {}", test_case->title));
@@ -242,10 +242,10 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   const std::vector<const scenario::Case*> cases = cases_of(library, requirement.id);
   Page page(options);
   page.title(requirement.id,
-             fmt::format("{}, binds the {}", name(requirement.level), requirement.binds));
+             fmt::format("{}, applies to the {}", name(requirement.level), requirement.binds));
   page.paragraph(requirement.text);
   page.line();
-  page.item("stands in", place_of(requirement));
+  page.item("section", place_of(requirement));
   if (!requirement.documents.empty()) page.item("article", std::string(kArticle));
   std::string label = "dialects";
   for (const codec::DialectId id : codec::kDialects) {
@@ -255,7 +255,7 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   }
   if (!requirement.dialects.empty()) add_divergences(page, shared_divergences(cases));
   if (!requirement.observe.empty()) page.item("observed by", requirement.observe);
-  if (!requirement.of_clients.empty()) page.item("of clients", requirement.of_clients);
+  if (!requirement.of_clients.empty()) page.item("clients", requirement.of_clients);
   if (!requirement.untestable.empty()) {
     page.item(requirement.of_clients.empty() ? "untestable" : "no case", requirement.untestable);
   }
@@ -263,10 +263,10 @@ std::string explain_requirement(const scenario::Requirement& requirement,
   page.item("defined at", position_text(requirement.position));
   add_cases(page, requirement, cases);
   if (history::is_judged_by_histories(requirement.id)) {
-    page.paragraph("judged where requests of several clients meet, too: fencepost stress");
+    page.paragraph("also checked with concurrent clients: fencepost stress");
   }
   if (!requirement.of_clients.empty()) {
-    page.paragraph("clients are judged by it: fencepost serve --judge-clients");
+    page.paragraph("clients are checked for it: fencepost serve --judge-clients");
   }
   if (!cases.empty()) {
     page.line();
@@ -294,7 +294,7 @@ std::string explain_case(const scenario::Case& test_case, const scenario::Librar
   if (!test_case.requires_.empty()) {
     page.item("needs", fmt::format("{}", fmt::join(test_case.requires_, ", ")));
   }
-  if (test_case.exclusive) page.item("alone", "runs while no other case does");
+  if (test_case.exclusive) page.item("alone", "runs while no other case is running");
   if (!test_case.tags.empty())
     page.item("tags", fmt::format("{}", fmt::join(test_case.tags, ", ")));
   add_source(page, test_case);

@@ -16,13 +16,13 @@ struct ExplainOptions {
   std::string certify = "fencepost certify";  // the command that runs cases of this library
 };
 
-// The rule, where it stands, its forms and outcomes, how it is observed or why not, and its cases.
+// The rule, its section, its forms and outcomes, how it is observed or why not, and its cases.
 [[nodiscard]] std::string explain_requirement(const scenario::Requirement& requirement,
                                               const scenario::Library& library,
                                               const ExplainOptions& options);
 
-// What the case checks, what it depends on, the outcomes that it accepts of open points, its lines
-// of YAML, and the command that runs it.
+// What the case checks, what it depends on, the outcomes that it accepts where the documents leave
+// a choice, its lines of YAML, and the command that runs it.
 [[nodiscard]] std::string explain_case(const scenario::Case& test_case,
                                        const scenario::Library& library,
                                        const ExplainOptions& options);

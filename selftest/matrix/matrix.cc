@@ -39,7 +39,7 @@ bool cites(const scenario::Case& test_case, const std::string& requirement) {
 // A text member of a JSON object; empty when it has none.
 std::string text_of(const json& object, const char* key) {
   const auto found = object.find(key);
-  // It goes to a terminal and into Markdown, whoever wrote it.
+  // It goes to a terminal and into Markdown, wherever it comes from.
   return found != object.end() && found->is_string()
              ? text::one_line(found->get_ref<const std::string&>())
              : "";
@@ -50,7 +50,7 @@ Result<CaseFinding, std::string> read_case(const json& entry) {
   if (out.verdict == kCutShort ||
       std::find(kPrecedence.begin(), kPrecedence.end(), out.verdict) == kPrecedence.end()) {
     return fail("the case " + text_of(entry, "id") + " has the verdict \"" + out.verdict +
-                "\", which is none");
+                "\", which is not a known one");
   }
   if (const auto failure = entry.find("failure"); failure != entry.end() && failure->is_object()) {
     out.attributed = text_of(*failure, "requirement");
@@ -88,7 +88,7 @@ std::optional<RowFinding> finding_of(const MatrixRow& row, const RunFindings& ru
     const CaseFinding& finding = entry.second;
     const bool cited = std::any_of(row.cases.begin(), row.cases.end(),
                                    [&](const scenario::Case* own) { return own->id == case_id; });
-    // A reply in the wrong form is charged to the rule of that form, cited or not.
+    // A reply in the wrong form is attributed to the rule of that form, cited or not.
     const bool attributed = is_failure(finding.verdict) && finding.attributed == id;
     if (!cited && !attributed) continue;
     ++out.cases[verdict_for(finding, id)];
@@ -109,7 +109,7 @@ Result<RunFindings, std::string> read_findings(std::string_view report) {
   const json document = read_json(report);
   if (document.is_discarded()) return fail("it is not JSON");
   if (!document.is_object() || !document.contains("cases") || !document["cases"].is_array()) {
-    return fail("it is no report of fencepost certify --json: it has no list of cases");
+    return fail("it is not a report of fencepost certify --json: it has no list of cases");
   }
   RunFindings out{.suite_version = text_of(document, "suite_version"),
                   .endpoint = text_of(document, "endpoint"),
@@ -134,7 +134,7 @@ Result<RunFindings, std::string> read_findings(std::string_view report) {
     const std::string state = text_of(entry, "state");
     if (std::find(kStates.begin(), kStates.end(), state) == kStates.end()) {
       return fail("the requirement " + text_of(entry, "id") + " has the state \"" + state +
-                  "\", which is none");
+                  "\", which is not a known one");
     }
     out.states[text_of(entry, "id")] = state;
   }
@@ -249,7 +249,7 @@ std::vector<MatrixArea> areas_of(const Matrix& matrix) {
 
 namespace {
 
-// What failures of the case may be charged to by what its author says.
+// The rules that failures of the case may be attributed to, as its author says.
 class AttributedBy {
  public:
   explicit AttributedBy(const std::vector<scenario::Case>& cases) {
@@ -288,21 +288,21 @@ CoverageProblems check_coverage(const Matrix& matrix) {
     if (of_store && row.covered() && !attributed.has(requirement.id) &&
         !judge::names_rule(requirement.id)) {
       out.errors.push_back(
-          {requirement.position, requirement.id +
-                                     " cannot be charged: no case begins with it, and no "
-                                     "step cites it; write cites at the step that shows it"});
+          {requirement.position,
+           requirement.id + " cannot be attributed: it is not the first requirement of any case, "
+                            "and no step cites it; add cites to the step that shows it"});
     }
     if (!row.testable() && !row.cases.empty()) {
       out.errors.push_back(
-          {requirement.position, requirement.id + " is said to be untestable, and the case " +
-                                     row.cases.front()->id + " cites it: say how it is observed"});
+          {requirement.position, requirement.id + " is marked as untestable, but the case " +
+                                     row.cases.front()->id + " cites it: add how it is observed"});
     }
     if (!row.testable() || row.covered()) continue;
     const bool must = requirement.level == scenario::Level::kMust;
     auto& list = must ? out.errors : out.warnings;
     list.push_back({requirement.position,
                     requirement.id + " (" + std::string(name(requirement.level)) +
-                        ") is testable and no case cites it: write a case, or say why it is "
+                        ") is testable, but no case cites it: write a case, or state why it is "
                         "untestable"});
   }
   return out;

@@ -24,7 +24,7 @@ namespace fencepost::matrix {
 struct CaseFinding {
   std::string verdict;  // as in the JSON report: passed, failed, warning, ...
   std::string message{};
-  std::string attributed{};  // the requirement that a failure is charged to
+  std::string attributed{};  // the requirement that a failure is attributed to
   std::map<std::string, std::set<std::string>> observed{};  // open requirement -> outcomes seen
 };
 
@@ -44,8 +44,8 @@ struct RunFindings {
 // Reads what `certify --json` wrote. The error says what is missing or wrong, and where.
 [[nodiscard]] Result<RunFindings, std::string> read_findings(std::string_view report);
 
-// What a run says of one requirement. A failure counts for the requirement that it is charged to;
-// for the others of its case it is "cut-short", as the case ended before it was checked.
+// What a run says of one requirement. A failure counts for the requirement that it is attributed
+// to; for the others of its case it is "cut-short", as the case ended before it was checked.
 struct RowFinding {
   // The state that the report gives it: broken, outside, warning, expected-failure, inconclusive,
   // open, not-run, skipped, passed, not-shown. Where it gives none, the first of these that any of
@@ -65,7 +65,7 @@ struct MatrixRow {
   [[nodiscard]] bool covered() const { return testable() && !cases.empty(); }
   // Judged of clients, `serve --judge-clients`, be there cases of it or not.
   [[nodiscard]] bool judged_of_clients() const { return !requirement->of_clients.empty(); }
-  std::size_t client_cases = 0;  // cases of `certify-client` that can be charged with it
+  std::size_t client_cases = 0;  // cases of `certify-client` whose failures can be attributed to it
   // "passively", "actively (3 cases)", "passively and actively (3 cases)"; empty: clients are not
   // judged by it.
   [[nodiscard]] std::string how_of_clients() const;
@@ -104,7 +104,7 @@ struct Matrix {
 // Adds what a run found to each row.
 void add_findings(Matrix& matrix, RunFindings findings);
 
-// Adds how many cases for clients can be charged with each rule.
+// Adds for how many cases for clients a failure can be attributed to each rule.
 void add_client_cases(Matrix& matrix, const std::map<std::string, std::size_t>& cases);
 
 // The section of a row, and its rows: sections in the order of the article, as far as the catalogue
@@ -125,7 +125,7 @@ struct MatrixArea {
 };
 [[nodiscard]] std::vector<MatrixArea> areas_of(const Matrix& matrix);
 
-// What a whole library must not have: a rule of the store that a failure cannot be charged to,
+// What a whole library must not have: a rule of the store that a failure cannot be attributed to,
 // because no case begins with it, no step cites it and no table of the judge has it (an error);
 // a testable requirement that no case cites (an error when it
 // is a must, a warning otherwise), and an untestable one that a case cites (an error).

@@ -19,7 +19,7 @@ struct Language {
   std::string_view code;
   std::string_view name;
 };
-// One wording of the article, and its translations that the catalogue was checked against.
+// One edition of the article, and its translations that the catalogue was checked against.
 struct Generation {
   std::string_view id;
   std::string_view title;
@@ -38,7 +38,7 @@ bool contains(const std::vector<std::string>& list, std::string_view word) {
   return std::find(list.begin(), list.end(), word) != list.end();
 }
 
-// As one cell of a table. What stands between back-ticks stays as it is.
+// As one cell of a table. Text between back-ticks is unchanged.
 std::string cell(std::string_view text) {
   std::string out;
   bool code = false;
@@ -81,7 +81,7 @@ void append_numbers(std::string& out, const Matrix& matrix) {
                      matrix.cases_without_requirement.size());
 }
 
-// A line of the table of one generation: its rules only, and those of the service beside them.
+// A line of the table of one edition: only its rules, and the number of those of the service.
 void append_heading(std::string& out, const MatrixSection& section, const Generation& generation) {
   MatrixTotals printed;
   std::size_t deployed = 0;
@@ -127,7 +127,7 @@ void append_rule(std::string& out, const MatrixRow& row) {
   std::string checked =
       fmt::format("{} case{}", row.cases.size(), row.cases.size() == 1 ? "" : "s");
   if (row.cases.empty()) checked = "**none**";
-  if (history::is_judged_by_histories(requirement.id)) checked += ", clients at once";
+  if (history::is_judged_by_histories(requirement.id)) checked += ", concurrent checks";
   if (!row.testable()) checked = "untestable: " + cell(requirement.untestable);
   if (row.judged_of_clients()) {
     checked =
@@ -142,11 +142,11 @@ void append_rule(std::string& out, const MatrixRow& row) {
 void append_clients(std::string& out, const Matrix& matrix) {
   out +=
       "## Clients\n\n"
-      "How clients are judged by each rule: *passively* by what they send (`fencepost serve "
-      "--judge-clients`), *actively* by cases of\n`fencepost certify-client` that a failure can be "
-      "charged with. Rules that bind clients and that neither judges say why. A rule of the\nstore "
-      "is judged of a client by what it makes of what the store does.\n\n"
-      "| rule | binds | clients are judged |\n|---|---|---|\n";
+      "How clients are checked for each rule: *passively* by what they send (`fencepost serve "
+      "--judge-clients`), *actively* by cases of\n`fencepost certify-client` whose failures can be "
+      "attributed to the rule. Rules for clients that neither checks state why. For a rule of\nthe "
+      "store, a client is checked by its reaction to what the store does.\n\n"
+      "| rule | applies to | clients are checked |\n|---|---|---|\n";
   for (const MatrixRow& row : matrix.rows) {
     const scenario::Requirement& requirement = *row.requirement;
     std::string how = row.how_of_clients();
@@ -165,7 +165,7 @@ void append_section(std::string& out, const MatrixSection& section) {
   if (section.section != nullptr && !section.section->note.empty()) {
     out += section.section->note + "\n\n";
   }
-  out += "| rule | level | binds | in | text | checked by |\n|---|---|---|---|---|---|\n";
+  out += "| rule | level | applies to | in | text | checked by |\n|---|---|---|---|---|---|\n";
   for (const MatrixRow* row : section.rows) append_rule(out, *row);
   out += "\n";
 }
@@ -177,21 +177,21 @@ std::string matrix_markdown(const Matrix& matrix) {
   std::string out = fmt::format(
       "# Coverage\n\n"
       "<!-- Generated from scenarios/. Regenerate with: {} -->\n\n"
-      "Each rule of the protocol, heading by heading of the article that states it, and how many "
-      "cases check it. The file is\ngenerated from the catalogue and the cases; regenerate it "
+      "Each rule of the protocol, by the heading of the article that states it, and the number of "
+      "cases that check it. The file is\ngenerated from the catalogue and the cases; regenerate it "
       "with\n\n    {}\n\n"
-      "The article exists in two wordings, of general availability and of the preview. The "
-      "catalogue was checked against five\ntranslations, sentence by sentence; notes and diagrams "
-      "belong to the heading that they stand under. *Deployed* rules are\nprinted in neither: they "
-      "are what the deployed service and its public client SDKs show, and stand where their subject"
-      "\ndoes. An *open* point is left open by the article: each of its outcomes passes, and a run "
-      "reports which it saw.\nRules that are checked by *clients at once*, too, are judged where "
-      "requests meet: docs/STRESS.md. Rules *of clients* are judged by what clients send to "
-      "`fencepost serve --judge-clients`\nand in recorded packets: docs/CLIENTS.md.\n`fencepost "
-      "explain ID` tells more of a rule, `fencepost "
+      "The article has two editions: general availability and preview. The catalogue was checked "
+      "against five translations,\nsentence by sentence; notes and diagrams belong to the heading "
+      "above them. *Deployed* rules are in neither edition: they\nare the observed behaviour of "
+      "the "
+      "deployed service and of its public client SDKs. An *open* point is one that the article\n"
+      "leaves unspecified: each of its outcomes passes, and a run reports which it saw.\nRules "
+      "with "
+      "*concurrent checks* are also checked with concurrent clients: docs/STRESS.md. Rules *of "
+      "clients* are checked by\nwhat clients send to `fencepost serve --judge-clients` and in "
+      "recorded packets: docs/CLIENTS.md.\n`fencepost explain ID` explains a rule; `fencepost "
       "matrix` "
-      "shows "
-      "the same with the results of a run.\n\n",
+      "shows the same table with the results of a run.\n\n",
       kRegenerate, kRegenerate);
   append_numbers(out, matrix);
   out += "## Headings\n\n";

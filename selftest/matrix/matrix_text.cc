@@ -52,10 +52,10 @@ class Writer {
     line(fmt::format("with the run of {} against {}, profile {}", run.started, run.endpoint,
                      run.profile));
     if (matrix_.absent_cases > 0) {
-      line(fmt::format("{} of the cases here are not in its report", matrix_.absent_cases));
+      line(text::counted(matrix_.absent_cases, "case") + " of this library: not in the report");
     }
     if (matrix_.unknown_cases > 0) {
-      line(fmt::format("{} of the cases in its report are unknown here", matrix_.unknown_cases));
+      line(text::counted(matrix_.unknown_cases, "case") + " of the report: unknown here");
     }
   }
 
@@ -111,7 +111,7 @@ class Writer {
     if (row.client_cases > 0) item("    clients: ", row.how_of_clients());
     if (row.finding) item("    the run: ", finding_text(*row.finding));
     if (history::is_judged_by_histories(requirement.id)) {
-      line(paint_(kDim, "    clients at once (fencepost stress)"));
+      line(paint_(kDim, "    also with concurrent clients (fencepost stress)"));
     }
     for (const scenario::Case* test_case : row.cases) line(paint_(kDim, "    " + test_case->id));
   }
@@ -139,11 +139,11 @@ class Writer {
     }
   }
 
-  // What the run found, except what is as it should be.
+  // The findings of the run, except those that are as expected.
   void write_findings() {
     if (!matrix_.run) return;
     std::map<std::string, std::size_t> verdicts;
-    heading("what the run found");
+    heading("findings of the run");
     for (const MatrixRow& row : matrix_.rows) {
       const std::string verdict = row.finding ? row.finding->verdict : "not in the run";
       if (row.testable()) ++verdicts[verdict];
@@ -162,7 +162,7 @@ class Writer {
   void write_gaps() {
     const auto gaps = matrix_.gaps();
     if (gaps.empty()) return;
-    heading(fmt::format("testable, and without a case: {}", gaps.size()));
+    heading(fmt::format("testable, but without a case: {}", gaps.size()));
     for (const MatrixRow* row : gaps) {
       const scenario::Requirement& requirement = *row->requirement;
       const bool must = requirement.level == scenario::Level::kMust;
@@ -177,10 +177,10 @@ class Writer {
     line("");
     line(fmt::format(
         "{} requirements: {} testable, {} of them covered; {} of clients; {} untestable; "
-        "{} open points",
+        "{} unspecified",
         totals.requirements, totals.testable, totals.covered, totals.of_clients, totals.untestable,
         totals.open));
-    line(fmt::format("{} cases, {} without a requirement", totals.cases,
+    line(fmt::format("{}, {} without a requirement", text::counted(totals.cases, "case"),
                      matrix_.cases_without_requirement.size()));
     const std::size_t musts = matrix_.gaps(scenario::Level::kMust).size();
     if (musts > 0) {
@@ -195,8 +195,9 @@ class Writer {
           return row.finding &&
                  (row.finding->verdict == "failed" || row.finding->verdict == "broken");
         });
-    const std::string text = fmt::format("the run: {} requirement{} broken, exit code {}", broken,
-                                         broken == 1 ? "" : "s", matrix_.run->exit_code);
+    const std::string text = fmt::format(
+        "the run: {} broken, exit code {}",
+        text::counted(static_cast<std::size_t>(broken), "requirement"), matrix_.run->exit_code);
     line(paint_(broken > 0 ? kRed : kGreen, text));
   }
 

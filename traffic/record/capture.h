@@ -37,7 +37,7 @@ using CapturedEvent = std::variant<CapturedMessage, CapturedConnection>;
 
 struct Capture {
   std::vector<CapturedEvent> events{};  // as they were seen
-  bool from_start = false;              // the store was empty, and nobody observed a key
+  bool from_start = false;              // the store was empty, and no client observed a key
   // Requests are in the order in which the store has handled them. Else that of the replies is the
   // best that is known.
   bool in_order = false;

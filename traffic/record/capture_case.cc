@@ -35,7 +35,7 @@ using Kind = TimelineItem::Kind;
 
 constexpr std::string_view kUnknownValue = "from before the recording";
 constexpr std::string_view kStartRequirement = "SET-OK-1";
-// Less is what requests take, and nothing that a store can be waited for.
+// Shorter times are those of requests, not waits.
 constexpr milliseconds kMinWait{10};
 // A token that is older than any that a client makes by its clock.
 constexpr std::int64_t kOldTokenMs = -240 * 3'600'000LL;
@@ -94,8 +94,8 @@ class CaseBuilder {
     for (std::size_t i = 0; i < given_.size(); ++i) add(i);
     if (!proves_) {
       out_.notes.push_back(
-          "nothing here tells a right store from an idle one: no case is made of " +
-          clients_.ids());
+          "no case is made of " + clients_.ids() +
+          ": nothing there distinguishes a conforming store from one that does nothing");
       return std::move(out_);
     }
     out_.comments = clients_.comments();
@@ -207,7 +207,7 @@ class CaseBuilder {
     cite(kStartRequirement);
     add_request(std::move(request));
     out_.notes.push_back(
-        fmt::format("key {} was there before the recording: the first steps make it{}",
+        fmt::format("key {} existed before the recording: the first steps create it{}",
                     names_.at(key), beginning.value ? "" : ", with another value"));
   }
 
@@ -264,7 +264,7 @@ class CaseBuilder {
     const milliseconds wait = *key.expires_after + slack;
     if (wait > scenario::kMaxDuration) {
       out_.notes.emplace_back(
-          "a key expired after more than an hour: this case does not wait so long");
+          "a key expired after more than an hour: this case does not wait that long");
     } else {
       add_step("wait",
                scenario::WaitStep{.until = scenario::TimePoint{
@@ -280,8 +280,8 @@ class CaseBuilder {
     const bool registers = exchange.command && exchange.command->verb == Verb::kKeynotify;
     if (registers && !capture_.sees_notifications) {
       out_.notes.push_back(
-          fmt::format("client {} observed key {}: left out, as notifications were "
-                      "not seen",
+          fmt::format("client {} observed key {}: left out, because notifications "
+                      "were not seen",
                       clients_.name_of(item.client_id), names_.at(std::string(exchange.key()))));
       return;
     }
@@ -337,7 +337,7 @@ class CaseBuilder {
       out.timestamp = checks_.check(item, exchange, key);
       proves_ = true;
     } else if (item.reply_unknown) {
-      out_.notes.push_back(fmt::format("step {}: the reply was not seen", mark_name(index)));
+      out_.notes.push_back(fmt::format("step {}: the response was not seen", mark_name(index)));
     } else if (ends_connection(items_, index)) {
       needs_transport_ = true;
       out.outcomes.push_back({scenario::Disconnection{}});
@@ -358,7 +358,7 @@ class CaseBuilder {
     const auto notification = codec::decode_notification(item.message->payload);
     KeyNow& key = keys_[item.key];
     const auto leave_out = [&](std::string_view why) {
-      out_.notes.push_back(fmt::format("a notification of key {} to client {} is left out: {}",
+      out_.notes.push_back(fmt::format("a notification of key {} to client {} was left out: {}",
                                        names_.at(item.key), clients_.name_of(item.client_id), why));
       if (!given.flagged.empty()) flagged_.push_back(one_line_of(given.flagged));
     };

@@ -15,7 +15,7 @@ namespace fencepost::record {
 
 struct CapturedStep {
   const TimelineItem* item = nullptr;
-  std::string flagged{};  // "broke SET-NX-2: because"; empty: a right store may do this
+  std::string flagged{};  // "broke SET-NX-2: because"; empty: a conforming store may do this
 };
 
 struct CapturedCase {

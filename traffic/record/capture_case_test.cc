@@ -47,8 +47,10 @@ TEST(CaptureCase, MakesAKeyWhoseValueNobodyHasSeen) {
   traffic.reply("c", ":-1\r\n", stamp(kBegin, "store"));
   const CaptureScenario made = traffic.made();
   EXPECT_THAT(made.text(), HasSubstr("set: {key: k, value: from before the recording}"));
-  EXPECT_THAT(made.notes, Contains("key k was there before the recording: the first steps make it, "
-                                   "with another value"));
+  EXPECT_THAT(
+      made.notes,
+      Contains(
+          "key k existed before the recording: the first steps create it, with another value"));
 }
 
 TEST(CaptureCase, MakesAKeyWithATokenThatIsLowOrHighEnough) {
@@ -97,7 +99,7 @@ TEST(CaptureCase, DoesNotWaitLongerThanAnHour) {
   const CaptureScenario made = traffic.made();
   EXPECT_THAT(made.text(), Not(HasSubstr("- wait:")));
   EXPECT_THAT(made.notes,
-              Contains("a key expired after more than an hour: this case does not wait so long"));
+              Contains("a key expired after more than an hour: this case does not wait that long"));
 }
 
 TEST(CaptureCase, KeepsNoWaitThatIsOnlyWhatRequestsTake) {
@@ -215,8 +217,8 @@ TEST(CaptureCase, LeavesOutRegistrationsWhereNotificationsWereNotSeen) {
   traffic.set("o", {"SET", "k", "v"});
   const CaptureScenario made = traffic.made();
   EXPECT_THAT(made.text(), Not(HasSubstr("- keynotify:")));
-  EXPECT_THAT(made.notes, Contains("client a observed key k: left out, as notifications were not "
-                                   "seen"));
+  EXPECT_THAT(made.notes,
+              Contains("client a observed key k: left out, because notifications were not seen"));
 }
 
 // --- the whole
@@ -229,8 +231,8 @@ TEST(CaptureCase, IsNoneWhereNothingCanFail) {
   EXPECT_THAT(made.cases, IsEmpty());
   EXPECT_THAT(made.text(), IsEmpty());
   EXPECT_EQ(made.requests, 1U);
-  EXPECT_THAT(made.notes, Contains("nothing here tells a right store from an idle one: no case is "
-                                   "made of c"));
+  EXPECT_THAT(made.notes, Contains("no case is made of c: nothing there distinguishes a conforming "
+                                   "store from one that does nothing"));
   // Of a client that has asked nothing nobody can replay anything.
   Traffic notified;
   notified.notification("o", "k", kDeleted, stamp(kBegin));
@@ -248,9 +250,9 @@ TEST(CaptureCase, SaysWhoAndWhatWasWhat) {
   EXPECT_EQ(made.cases.at(0).area, kRecordArea);
   EXPECT_THAT(made.comments.cases.at(made.cases[0].id),
               ElementsAre("client a: me", "key k1: \\xff"));
-  EXPECT_THAT(made.comments.file,
-              ElementsAre("what is not known",
-                          "1 messages were replies to requests that were not seen: left out"));
+  EXPECT_THAT(
+      made.comments.file,
+      ElementsAre("what is not known", "1 response to requests that were not seen: left out"));
 }
 
 TEST(CaptureCase, SaysHowManyRequestsWereInFlightTogether) {
@@ -260,7 +262,7 @@ TEST(CaptureCase, SaysHowManyRequestsWereInFlightTogether) {
   traffic.get("d", "k", "$-1\r\n");
   traffic.reply("c", "$-1\r\n");
   std::get<CapturedMessage>(traffic.capture.events.back()).message.correlation_data = first;
-  EXPECT_THAT(traffic.made().notes, Contains(HasSubstr("2 requests were under way together")));
+  EXPECT_THAT(traffic.made().notes, Contains(HasSubstr("2 requests in flight together")));
 }
 
 // The clock of the store shows in the versions that it makes.

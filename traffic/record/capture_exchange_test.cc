@@ -305,7 +305,7 @@ TEST(CaptureJudge, DoesNotDecideWhatTheOrderDecides) {
   const auto judgements = judged(traffic.capture);
   ASSERT_THAT(judgements, SizeIs(3));
   EXPECT_EQ(judgements[2].answer, Answer::kUndecidable);
-  EXPECT_THAT(judgements[2].because, HasSubstr("perhaps only because of the order"));
+  EXPECT_THAT(judgements[2].because, HasSubstr("possibly only because of the order"));
 }
 
 TEST(CaptureJudge, MissesANotificationOnlyWhereTheyAreSeen) {

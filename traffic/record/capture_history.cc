@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "codec/command.h"
 #include "codec/dialect.h"
 #include "codec/resp3.h"
@@ -97,7 +98,7 @@ class HistoryMaker {
     return ExchangeName{*request.response_topic, *request.correlation_data};
   }
 
-  // Whose reply it was cannot be told where two requests with one name were under way together.
+  // The request of a response is unknown where two requests with one name were in flight together.
   void find_ambiguous() {
     std::map<ExchangeName, std::vector<const TimelineItem*>> named;
     for (const TimelineItem& item : timeline_.items) {
@@ -131,15 +132,16 @@ class HistoryMaker {
     if (item.reply != nullptr && !ambiguous_.contains(&item)) {
       // Times are cut to microseconds.
       operation->returned = since_begin(item.received) + microseconds{1};
-      // Of a reply that is none, nothing is known.
+      // From a malformed response nothing is known.
       (void)stress::read_reply(*item.reply, *operation);
     } else {
-      operation->reason = item.reply == nullptr ? "no reply was seen" : "it is not clear whose";
+      operation->reason =
+          item.reply == nullptr ? "no response was seen" : "it is not clear whose response it is";
     }
     keys_[operation->key].push_back(std::move(*operation));
   }
 
-  // A request that is none changes nothing, if the store takes it for none, too.
+  // A malformed request changes nothing, if the store also takes it as malformed.
   void skip(const TimelineItem& item) {
     const auto frame = codec::decode_command(item.message->payload);
     const bool named = frame && frame->count >= 2;
@@ -215,20 +217,22 @@ class HistoryMaker {
   }
 
   void add_notes(std::size_t unclear) {
-    const auto note = [&](std::size_t count, std::string_view what) {
-      if (count > 0) out_.notes.push_back(fmt::format("{} {}", count, what));
+    const auto note = [&](std::size_t count, std::string_view noun, std::string_view what) {
+      if (count > 0) {
+        out_.notes.push_back(fmt::format("{} {}", text::counted(count, noun), what));
+      }
     };
-    note(never_known_.size(),
-         "keys are not in the history: at no moment was it known what the store had under them");
-    note(unclear, "keys are not in the history: a request was answered that is none");
-    note(ambiguous_.size(),
-         "requests have no reply in the history: two of them had one correlation data");
+    note(never_known_.size(), "key",
+         "left out of the history: it was never known what the store held there");
+    note(unclear, "key", "left out of the history: a malformed request was answered");
+    note(ambiguous_.size(), "request",
+         "without a response in the history: two requests had the same correlation data");
     if (all_unclear_) {
       out_.notes.emplace_back(
-          "the history is empty: a request was answered of which nobody can tell the key");
+          "the history is empty: a request was answered whose key cannot be read");
     }
     if (out_.operations > 0 && !replied_) {
-      out_.notes.emplace_back("no reply was seen: a history without them says nothing");
+      out_.notes.emplace_back("no response was seen: a history without responses shows nothing");
     }
   }
 

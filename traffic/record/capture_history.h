@@ -1,5 +1,5 @@
-// Captured traffic of several clients as a history, which `fencepost check` judges: what one client
-// alone is told says nothing of requests that meet.
+// Captured traffic of several clients as a history, which `fencepost check` judges: the traffic of
+// one client alone shows nothing about concurrent requests.
 //
 //   const HistoryOptions options{.slack = std::chrono::milliseconds{250}};
 //   const CaptureHistory made = capture_history(capture, options);
@@ -20,7 +20,7 @@
 namespace fencepost::record {
 
 struct HistoryOptions {
-  // So much later than the store may a request have been seen by whoever has captured it.
+  // How much later than the store the capture may have seen a request.
   std::chrono::milliseconds slack{0};
 };
 

@@ -111,7 +111,7 @@ TEST(CaptureHistory, BeginsWhereTheStateOfAKeyIsKnown) {
   seen.asks("a", 5, {"SET", "k", "8", "NX"}, "2").gets("a", 6, "2", ":-1\r\n", "4:0:s");
   const CaptureHistory nothing = capture_history(seen.capture, {});
   EXPECT_EQ(nothing.operations, 0U);
-  EXPECT_THAT(nothing.notes, ElementsAre(HasSubstr("1 keys are not in the history")));
+  EXPECT_THAT(nothing.notes, ElementsAre(HasSubstr("1 key left out of the history")));
   seen.asks("a", 10, {"DEL", "k"}, "3").gets("a", 11, "3", ":1\r\n");
   seen.asks("a", 20, {"SET", "k", "8", "NX"}, "4").gets("a", 21, "4", "+OK\r\n", "6:0:s");
   EXPECT_EQ(capture_history(seen.capture, {}).operations, 1U);
@@ -143,7 +143,7 @@ TEST(CaptureHistory, ARequestWithoutReplyMayHaveHappened) {
   twice.gets("a", 2, "1", "+OK\r\n", "5:0:s").gets("a", 3, "1", "+OK\r\n", "5:1:s");
   const CaptureHistory made = capture_history(twice.capture, {});
   EXPECT_NE(verdict_of(made).answer, Answer::kViolation);
-  EXPECT_THAT(made.notes, ElementsAre(HasSubstr("2 requests have no reply in the history")));
+  EXPECT_THAT(made.notes, ElementsAre(HasSubstr("2 requests without a response in the history")));
 }
 
 TEST(CaptureHistory, LeavesAKeyOutOfWhichNobodyKnowsWhatWasWritten) {
@@ -193,7 +193,7 @@ TEST(CaptureHistory, SaysThatWithoutRepliesItSaysNothing) {
   Seen seen;
   seen.asks("a", 0, {"SET", "k", "1"}, "1").asks("a", 2, {"GET", "k"}, "2");
   EXPECT_THAT(capture_history(seen.capture, {}).notes,
-              ElementsAre("no reply was seen: a history without them says nothing"));
+              ElementsAre("no response was seen: a history without responses shows nothing"));
 }
 
 TEST(CaptureHistory, IsEmptyWhereNobodyKnowsWhichKeyWasWritten) {
@@ -201,7 +201,7 @@ TEST(CaptureHistory, IsEmptyWhereNobodyKnowsWhichKeyWasWritten) {
   seen.asks("a", 30, {"FROB"}, "9").gets("a", 31, "9", "+OK\r\n");
   const CaptureHistory made = capture_history(seen.capture, {});
   EXPECT_EQ(made.operations, 0U);
-  EXPECT_THAT(made.notes, ElementsAre(HasSubstr("of which nobody can tell the key")));
+  EXPECT_THAT(made.notes, ElementsAre(HasSubstr("whose key cannot be read")));
 }
 
 // A token may stay when its key goes: only a SET shows the whole state of a fenced key.

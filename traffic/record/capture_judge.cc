@@ -45,11 +45,11 @@ class Judge {
       exchange.reply.emplace(*item.reply, item.received, wall_ms(item.received));
     }
     judge::Judgement out = oracle_.judge(item.client_id, exchange);
-    // Without a reply the oracle knows no more of the key, and that is all that it was asked for.
+    // Without a response the oracle only learns that the key is unknown.
     if (item.reply_unknown) return {};
     if (out.answer == judge::Answer::kRejected && item.overlaps) {
       out.answer = judge::Answer::kUndecidable;
-      out.because = "perhaps only because of the order, which is not known here: " + out.because;
+      out.because = "possibly only because of the order, which is not known here: " + out.because;
     }
     if (out.answer == judge::Answer::kRejected) return out;
     if (item.more_replies > 0) {

@@ -1,4 +1,4 @@
-// Judges captured traffic: which answers does no right store give? Pure.
+// Judges captured traffic: which answers does no conforming store give? Pure.
 #pragma once
 
 #include <string>

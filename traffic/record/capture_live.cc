@@ -55,7 +55,7 @@ class Recorder {
     if (notifications.error().kind != endpoint::ErrorKind::kNotAllowed) return notifications;
     out_.sees_notifications = false;
     out_.unknown.emplace_back(
-        "the broker does not let the recorder subscribe to notifications: they are not here");
+        "the broker does not let the recorder subscribe to notifications: they are not recorded");
     return {};
   }
 
@@ -108,14 +108,14 @@ class Recorder {
     if (codec::response_topic_fault(topic) || covers(topic) || refused_.contains(topic)) return;
     const bool full = filters_.size() >= kMaxFilters;
     if (!full && add(topic)) {
-      out_.unknown.push_back("replies to " + escape(topic, 80) +
-                             " are here only from the first request on");
+      out_.unknown.push_back("responses to " + escape(topic, 80) +
+                             " are recorded only after the first request");
       return;
     }
     refused_.insert(topic);
-    out_.unknown.push_back("replies to " + escape(topic, 80) +
-                           (full ? " are not here: too many topics"
-                                 : " are not here: the broker refuses the subscription"));
+    out_.unknown.push_back("responses to " + escape(topic, 80) +
+                           (full ? " are not recorded: too many topics"
+                                 : " are not recorded: the broker refuses the subscription"));
   }
 
   endpoint::Client& client_;
@@ -155,9 +155,8 @@ Result<LiveCapture, Error> capture_live(endpoint::Endpoint& endpoint,
       break;
     }
     if (recorder.is_full()) {
-      recorder.capture().unknown.push_back(
-          fmt::format("what came after {} MiB of messages is not here: recording has ended",
-                      kMaxRecorded >> 20U));
+      recorder.capture().unknown.push_back(fmt::format(
+          "the recording ended after {} MiB of messages, which is the limit", kMaxRecorded >> 20U));
       break;
     }
     if (!event) watch(recorder.capture());

@@ -172,9 +172,9 @@ TEST(CaptureLive, LearnsResponseTopicsWhereItMayNotSeeAll) {
   EXPECT_THAT(broker.filters, ElementsAre(kRequests, kNotifications, "clients/c/r"));
   EXPECT_THAT(
       live->capture.unknown,
-      ElementsAre(kSubscriber, "replies to clients/c/r are here only from the first request on",
-                  "replies to clients/secret/r are not here: the broker refuses the "
-                  "subscription"));
+      ElementsAre(
+          kSubscriber, "responses to clients/c/r are recorded only after the first request",
+          "responses to clients/secret/r are not recorded: the broker refuses the subscription"));
   EXPECT_THAT(live->capture.events, SizeIs(6));
 }
 
@@ -195,7 +195,7 @@ TEST(CaptureLive, HasALimitOfTopics) {
   const auto live = recorded(broker);
   ASSERT_TRUE(live);
   EXPECT_THAT(broker.filters, SizeIs(1000));
-  EXPECT_THAT(live->capture.unknown.back(), HasSubstr("are not here: too many topics"));
+  EXPECT_THAT(live->capture.unknown.back(), HasSubstr("are not recorded: too many topics"));
   EXPECT_THAT(live->capture.events, SizeIs(1000));
 }
 
@@ -253,9 +253,9 @@ TEST(CaptureLive, EndsWhereItsMemoryDoes) {
   const auto live = recorded(broker);
   ASSERT_TRUE(live);
   EXPECT_FALSE(live->lost);
-  EXPECT_THAT(live->capture.unknown,
-              testing::Contains("what came after 64 MiB of messages is not here: recording has "
-                                "ended"));
+  EXPECT_THAT(
+      live->capture.unknown,
+      testing::Contains("the recording ended after 64 MiB of messages, which is the limit"));
   EXPECT_THAT(broker.events, SizeIs(2));
 }
 

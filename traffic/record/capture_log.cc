@@ -54,17 +54,17 @@ CaptureLog::CaptureLog() {
 
 std::optional<std::string> CaptureLog::add_line(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
-  if (json.is_discarded()) return "not a line of such a log: it is no JSON";
+  if (json.is_discarded()) return "not a line of a log of serve --record: it is not JSON";
   JsonDiagnostic diagnostic;
   const JsonMembers members(json, "", diagnostic);
   const std::string event = json.is_object() ? members.text("event") : "";
   std::optional<CapturedEvent> captured;
   remark_.reset();
   if (event == "start") {
-    if (members.integer<int>("version") != kVersion) return "a log of another version";
+    if (members.integer<int>("version") != kVersion) return "the log is of another version";
     add_start(number_of(members, "clock_offset_ms", -kMaxOffsetMs, kMaxOffsetMs));
     // Another store: what the first one held is gone.
-    if (starts_ > 1) return "the log has more than one store in it: record each to its own file";
+    if (starts_ > 1) return "the log has more than one store: record each store to its own file";
   } else if (event == "request") {
     captured = captured_message(members, CaptureDirection::kToStore);
   } else if (event == "delivery") {
@@ -82,7 +82,7 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
   } else if (!diagnostic.any()) {
     return "an unknown event: " + event;
   }
-  if (diagnostic.any()) return "not a line of such a log: " + diagnostic.text();
+  if (diagnostic.any()) return "not a line of a log of serve --record: " + diagnostic.text();
   if (captured) capture_.events.push_back(std::move(*captured));
   return std::nullopt;
 }
@@ -105,7 +105,7 @@ Result<Capture, std::string> read_capture_log(std::string_view content) {
     }
     content.remove_prefix(end + 1);
   }
-  if (number == 0) return fail(std::string("it is empty"));
+  if (number == 0) return fail(std::string("the file is empty"));
   return log.capture();
 }
 

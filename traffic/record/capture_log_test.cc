@@ -40,7 +40,7 @@ TEST(CaptureLog, SaysWhichLineIsWrongAndWhere) {
       {"{", "it is no JSON"},
       {"[]", "/: must be an object, not an array"},
       {R"({"event":"dance","time_us":1})", "an unknown event: dance"},
-      {R"({"event":"start","version":1,"clock_offset_ms":0})", "a log of another version"},
+      {R"({"event":"start","version":1,"clock_offset_ms":0})", "the log is of another version"},
       {R"({"event":"start","version":2})", "/: has no member \"clock_offset_ms\""},
       {R"({"event":"request","time_us":1,"client":"c"})", "/: has no member \"message\""},
       {R"({"event":"request","time_us":1,"client":"c","message":)" + message + "}",
@@ -97,7 +97,7 @@ TEST(CaptureLog, HasOneStore) {
   const auto twice = read_capture_log(kStart + "\n" + kStart + "\n");
   ASSERT_FALSE(twice);
   EXPECT_EQ(twice.error(),
-            "line 2: the log has more than one store in it: record each to its own file");
+            "line 2: the log has more than one store: record each store to its own file");
 }
 
 TEST(CaptureLog, RemarksOnWhatNoScenarioIsMadeOf) {
@@ -129,7 +129,7 @@ TEST(CaptureLog, OfNoWholeLineIsEmpty) {
   for (const std::string& content : {std::string(), kStart}) {
     const auto capture = read_capture_log(content);
     ASSERT_FALSE(capture);
-    EXPECT_EQ(capture.error(), "it is empty");
+    EXPECT_EQ(capture.error(), "the file is empty");
   }
 }
 

@@ -111,22 +111,23 @@ void PcapMessages::end(const TcpEvent& event, Connection& connection) {
 Capture PcapMessages::finish() {
   std::vector<std::string>& unknown = capture_.unknown;
   if (packets_ == 0) {
-    unknown.push_back(fmt::format(
-        "there is no MQTT 5 to or from port {} in the capture (TLS cannot be read)", port_));
+    unknown.push_back(
+        fmt::format("the capture has no MQTT 5 to or from port {} (TLS cannot be read)", port_));
   }
-  note(unknown, repeated_, "messages with the flag DUP were left out");
-  note(unknown, older_, "connections of an older MQTT were left out");
-  note(unknown, strange_, "times something that is no packet of MQTT 5 was left out");
-  note(unknown, gaps_, "times bytes are missing: what was not seen may have been there");
+  note(unknown, repeated_, "message", "with the DUP flag: left out");
+  note(unknown, older_, "connection", "with an older version of MQTT: left out");
+  note(unknown, strange_, "malformed packet", "of MQTT 5: left out");
+  note(unknown, gaps_, "gap",
+       "with missing bytes: messages that were not seen may have been there");
   if (gaps_ > 0) capture_.sees_replies = capture_.sees_notifications = false;
   if (std::any_of(connections_.begin(), connections_.end(), [](const auto& each) {
         return !each.second.known && !each.second.client_id.empty();
       })) {
     unknown.emplace_back(
-        "of some connections the begin is not in the capture: their client ids are derived from "
+        "the capture lacks the start of some connections: their client ids are derived from "
         "response topics");
   }
-  // What waited for bytes that never came was told late.
+  // What waited for bytes that never arrived was reported late.
   std::stable_sort(capture_.events.begin(), capture_.events.end(),
                    [](const CapturedEvent& one, const CapturedEvent& other) {
                      return time_of(one) < time_of(other);

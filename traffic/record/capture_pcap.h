@@ -35,7 +35,7 @@ class PcapMessages {
  private:
   struct Flow {
     wire::PacketReader reader{kLargestPacket};
-    bool in_step = true;  // its next byte begins a packet, or goes on in one
+    bool in_step = true;  // its next byte begins a packet, or continues one
     std::map<std::uint32_t, std::string> topics{};  // by alias
   };
   struct Connection {

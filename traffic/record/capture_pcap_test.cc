@@ -130,7 +130,7 @@ TEST(PcapMessages, CountsWhatWasSentAgain) {
                   up(bytes_of(wire::Publish{
                       .duplicate = true, .qos = 1, .packet_id = 7, .topic = kRequests}))});
   EXPECT_THAT(capture.events, SizeIs(1));
-  EXPECT_THAT(capture.unknown, ElementsAre("1 messages with the flag DUP were left out"));
+  EXPECT_THAT(capture.unknown, ElementsAre("1 message with the DUP flag: left out"));
 }
 
 TEST(PcapMessages, TakesTheClientIdThatTheBrokerAssigns) {
@@ -196,8 +196,9 @@ TEST(PcapMessages, ReadsOnAtTheNextWholePacketWhereBytesAreMissing) {
   EXPECT_THAT(capture.events, SizeIs(3));
   EXPECT_FALSE(capture.sees_replies);
   EXPECT_FALSE(capture.sees_notifications);
-  EXPECT_THAT(capture.unknown,
-              ElementsAre("1 times bytes are missing: what was not seen may have been there"));
+  EXPECT_THAT(
+      capture.unknown,
+      ElementsAre("1 gap with missing bytes: messages that were not seen may have been there"));
 }
 
 TEST(PcapMessages, PutsMessagesInTheOrderOfTheirTimes) {
@@ -215,12 +216,10 @@ TEST(PcapMessages, LeavesOutWhatIsNoMqtt5) {
       capture_of({up(older), up(publish(kRequests)), up(publish(kRequests)),  // of its version
                   up(connect("c"), 2), up("\xf7\x7f", 2), up("0000", 2)});
   EXPECT_THAT(capture.events, IsEmpty());
-  EXPECT_THAT(capture.unknown,
-              ElementsAre("1 connections of an older MQTT were left out",
-                          "1 times something that is no packet of MQTT 5 was left out"));
+  EXPECT_THAT(capture.unknown, ElementsAre("1 connection with an older version of MQTT: left out",
+                                           "1 malformed packet of MQTT 5: left out"));
   EXPECT_THAT(capture_of({}).unknown,
-              ElementsAre("there is no MQTT 5 to or from port 1883 in the capture (TLS cannot be "
-                          "read)"));
+              ElementsAre("the capture has no MQTT 5 to or from port 1883 (TLS cannot be read)"));
 }
 
 }  // namespace

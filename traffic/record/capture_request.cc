@@ -13,7 +13,7 @@ using scenario::BytesSpec;
 using scenario::CommandBytes;
 using scenario::KeyBytes;
 
-// A user property that belongs to the protocol. What others hold is nobody's business.
+// A user property that belongs to the protocol. Others are not recorded.
 bool is_of_protocol(std::string_view name) {
   return name.starts_with("__") || name == "aio-persistence";
 }

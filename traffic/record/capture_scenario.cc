@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "traffic/record/capture_case.h"
 #include "traffic/record/capture_judge.h"
 #include "traffic/record/capture_keys.h"
@@ -102,7 +103,7 @@ std::string broken(const judge::Judgement& judgement) {
   return fmt::format("broke {}: {}", judgement.requirement, judgement.because);
 }
 
-// Nobody has anything to replay there.
+// There is nothing to replay.
 bool is_empty(const std::vector<CapturedStep>& steps) {
   return std::none_of(steps.begin(), steps.end(),
                       [](const CapturedStep& step) { return step.item->kind == Kind::kExchange; });
@@ -121,15 +122,14 @@ std::vector<std::string> flagged_in(const Timeline& timeline,
 std::vector<std::string> notes_of(const Capture& capture, const Timeline& timeline) {
   std::vector<std::string> out = capture.unknown;
   if (timeline.strange_messages > 0) {
-    out.push_back(fmt::format("{} messages were replies to requests that were not seen: left out",
-                              timeline.strange_messages));
+    out.push_back(text::counted(timeline.strange_messages, "response") +
+                  " to requests that were not seen: left out");
   }
   const auto overlaps = std::count_if(timeline.items.begin(), timeline.items.end(),
                                       [](const TimelineItem& item) { return item.overlaps; });
   if (overlaps > 0) {
-    out.push_back(fmt::format(
-        "{} requests were under way together with others: they are in the order of their replies",
-        overlaps));
+    out.push_back(fmt::format("{} in flight together with others: in the order of their responses",
+                              text::counted(static_cast<std::size_t>(overlaps), "request")));
   }
   return out;
 }

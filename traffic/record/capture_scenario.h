@@ -1,4 +1,4 @@
-// Scenarios of captured traffic: what clients asked of a store and what came back, as cases that
+// Scenarios of captured traffic: the requests of clients and the responses, as cases that
 // any store can be run against. Keys become keys of the case, timestamps relative to versions or to
 // `now`, and time passes only where a key's time runs out, unless waits are kept.
 //
@@ -7,7 +7,8 @@
 //   if (!made.flagged.empty()) complain(made.flagged);
 //
 // Clients that share no keys get cases of their own. What was observed is expected, also where no
-// right store does it: then it stands in `flagged` and in a note of the file. Pure and thread safe.
+// conforming store does it: then it is in `flagged` and in a note of the file. Pure and thread
+// safe.
 #pragma once
 
 #include <chrono>

@@ -54,7 +54,7 @@ TEST(CaptureScenario, TitlesAndIdsSayWhatHappens) {
   ASSERT_THAT(made.cases, SizeIs(4));
   EXPECT_EQ(made.cases[0].title, "SET NX PX, SET NX PX (not applied) and GET: one key, 2 clients");
   EXPECT_THAT(made.cases[0].id, testing::StartsWith("record.set-nx-px.get."));
-  const std::string of_c = "GET (no such key) and SET: a key of other than plain text, one client";
+  const std::string of_c = "GET (no such key) and SET: a key that is not plain text, one client";
   EXPECT_EQ(made.cases[1].title, of_c);
   EXPECT_EQ(made.cases[2].title, of_c + " (2)");
   EXPECT_EQ(made.cases[3].title, "KEYNOTIFY STOP (was not observed) and SET: one key, one client");
@@ -184,7 +184,7 @@ TEST(CaptureScenario, TellsNoReplyFromOneThatWasNotSeen) {
   traffic.capture.sees_replies = false;
   const CaptureScenario made = traffic.made();
   EXPECT_THAT(made.text(), Not(HasSubstr("reply: none")));
-  EXPECT_THAT(made.notes, testing::Contains(HasSubstr("the reply was not seen")));
+  EXPECT_THAT(made.notes, testing::Contains(HasSubstr("the response was not seen")));
 }
 
 TEST(CaptureScenario, SeparatesClientsThatShareNothing) {

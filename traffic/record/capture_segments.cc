@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
+
 namespace fencepost::record {
 namespace {
 
@@ -166,7 +168,7 @@ struct SegmentReader::State {
   [[nodiscard]] std::optional<Segment> segment_of(const Frame& frame);
 };
 
-// Reads the header of a pcap file; of pcapng there is none, but the first block.
+// Reads the header of a pcap file; for pcapng there is only the first block.
 bool SegmentReader::State::begin(std::string_view rest) {
   if (rest.size() < 4) return false;
   const auto is = [&](std::uint64_t a_magic) {
@@ -203,13 +205,13 @@ std::size_t SegmentReader::State::size_of_next(std::string_view rest) {
     const auto type = number(rest, 0);
     size = number(rest, 4);
     if ((section && number(rest, 8) != kByteOrder) || size < kAroundBlock || size % 4 != 0) {
-      end("what follows is no block of pcapng");
+      end("the next block is not a pcapng block");
     } else if (!section && type != kInterface && type != kSimplePacket && type != kPacket) {
       skip = size;
       return 0;
     }
   }
-  if (size > kLargestPacket) end("a packet is larger than this program takes");
+  if (size > kLargestPacket) end("a packet is larger than this program accepts");
   return size;
 }
 
@@ -250,7 +252,7 @@ std::optional<Frame> SegmentReader::State::read_block(std::string_view block) {
   const std::size_t header = simple ? 4 : 20;
   const std::size_t index = simple ? 0 : number(body, 0);
   if (body.size() < header || index >= interfaces.size()) {
-    return end("a packet is of an interface that is not described");
+    return end("a packet belongs to an interface that the file does not describe");
   }
   const Interface& of = interfaces[index];
   Frame out{.link = of.link, .time = last, .length = number(body, simple ? 0 : 16)};
@@ -320,8 +322,9 @@ std::optional<Segment> SegmentReader::State::segment_of(const Frame& frame) {
   return out;
 }
 
-void note(std::vector<std::string>& notes, std::size_t count, std::string_view what) {
-  if (count > 0) notes.push_back(fmt::format("{} {}", count, what));
+void note(std::vector<std::string>& notes, std::size_t count, std::string_view noun,
+          std::string_view what) {
+  if (count > 0) notes.push_back(fmt::format("{} {}", text::counted(count, noun), what));
 }
 
 SegmentReader::SegmentReader(std::uint16_t port)
@@ -351,15 +354,15 @@ Result<std::vector<std::string>, std::string> SegmentReader::finish() const {
   }
   std::vector<std::string> out;
   if (!seen.error.empty()) {
-    out.push_back(seen.error + ": the file was read no further");
+    out.push_back(seen.error + ": the rest of the file was not read");
   } else if (seen.skip > 0 || seen.at < seen.held.size()) {
-    out.emplace_back("the file ends within a packet: those before it were read");
+    out.emplace_back("the file ends within a packet: the packets before it were read");
   }
   for (const auto& [link, packets] : seen.other_links) {
-    note(out, packets, fmt::format("packets are of the link type {}, which is not read", link));
+    note(out, packets, "packet", fmt::format("of the link type {}: not read", link));
   }
-  note(out, seen.fragments, "fragments of IP packets were left out");
-  note(out, seen.untimed, "packets have no time: that of the one before was taken");
+  note(out, seen.fragments, "fragment", "of IP packets: left out");
+  note(out, seen.untimed, "packet", "without a time: the time of the previous packet is used");
   return out;
 }
 

@@ -6,7 +6,7 @@
 //   const auto notes = reader.finish();
 //
 // Files are pcap and pcapng; links are Ethernet, with VLAN tags, those of Linux (SLL, SLL2), BSD's
-// loopback, and IP alone. Pure; of one thread at a time. It holds one packet.
+// loopback, and IP alone. Pure; for one thread at a time. It holds one packet.
 #pragma once
 
 #include <chrono>
@@ -34,7 +34,8 @@ struct Segment {
 };
 
 // Adds "3 packets were left out" for what was found at all.
-void note(std::vector<std::string>& notes, std::size_t count, std::string_view what);
+void note(std::vector<std::string>& notes, std::size_t count, std::string_view noun,
+          std::string_view what);
 
 class SegmentReader {
  public:
@@ -44,7 +45,7 @@ class SegmentReader {
   SegmentReader(const SegmentReader&) = delete;
   SegmentReader& operator=(const SegmentReader&) = delete;
 
-  // False: no byte behind these is of use, as finish() says.
+  // False: the bytes after these are of no use, see finish().
   [[nodiscard]] bool add(std::string_view bytes);
   // The next one; nothing where more bytes are needed.
   [[nodiscard]] std::optional<Segment> next();

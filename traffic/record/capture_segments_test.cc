@@ -191,7 +191,7 @@ TEST(SegmentReader, ReadsAllLinkTypes) {
   }
   const All other = read(pcap(105, {v4, v4}));
   EXPECT_THAT(other.segments, IsEmpty());
-  EXPECT_THAT(other.notes, ElementsAre("2 packets are of the link type 105, which is not read"));
+  EXPECT_THAT(other.notes, ElementsAre("2 packets of the link type 105: not read"));
   EXPECT_THAT(read(pcap(1, {ethernet(v4, "\x08\x06")})).segments, IsEmpty());
 }
 
@@ -209,7 +209,7 @@ TEST(SegmentReader, ReadsHeadersOfIpv6AndLeavesOutFragments) {
       read(pcap(101, {extended(44, "\x06" + zeros(2) + "\1" + zeros(4)), ipv4(tcp("x"), 0x2000),
                       ipv4(tcp("x"), 0x0001), ipv4(tcp("y"), 0x4000)}));
   EXPECT_THAT(bytes_of(parts), ElementsAre("y"));
-  EXPECT_THAT(parts.notes, ElementsAre("3 fragments of IP packets were left out"));
+  EXPECT_THAT(parts.notes, ElementsAre("3 fragments of IP packets: left out"));
 }
 
 TEST(SegmentReader, SaysHowLongASegmentWasThatIsCutShort) {
@@ -242,7 +242,7 @@ TEST(SegmentReader, ReadsBlocksOfPcapng) {
       EXPECT_THAT(times, ElementsAre(start + 7, start + 7, start + 500'000, start + 500'000));
       EXPECT_THAT(bytes_of(all), ElementsAre("x", "x", "x", ""));
       EXPECT_THAT(all.notes,
-                  ElementsAre("1 packets have no time: that of the one before was taken"));
+                  ElementsAre("1 packet without a time: the time of the previous packet is used"));
     }
   }
 }
@@ -255,15 +255,15 @@ TEST(SegmentReader, SaysWhyAFileCannotBeRead) {
       {"no capture", "it is neither a pcap nor a pcapng file"},
       {"\x1f\x8b\x08" + zeros(9), "it is compressed: decompress it first"},
       {"\x28\xb5\x2f\xfd", "it is compressed: decompress it first"},
-      {"\x0a\x0d\x0d\x0a" + zeros(20), "no block of pcapng"},
-      {section(little) + block(6, zeros(20), little), "interface that is not described"},
-      {section(little) + interface(little) + block(6, zeros(12), little), "not described"},
+      {"\x0a\x0d\x0d\x0a" + zeros(20), "not a pcapng block"},
+      {section(little) + block(6, zeros(20), little), "interface that the file does not describe"},
+      {section(little) + interface(little) + block(6, zeros(12), little), "file does not describe"},
       {section(little) + interface(little) + block(6, zeros(12) + little(9, 4) + zeros(4), little),
        "a packet is longer than its block"},
       {section(little) + little(6, 4) + little(0xffff'fffc, 4) + zeros(4),
-       "larger than this program takes"},
-      {section(little) + little(5, 4) + little(13, 4) + zeros(4), "no block of pcapng"},
-      {pcap(1, {}) + zeros(8) + std::string(8, '\xff'), "larger than this program takes"}};
+       "larger than this program accepts"},
+      {section(little) + little(5, 4) + little(13, 4) + zeros(4), "not a pcapng block"},
+      {pcap(1, {}) + zeros(8) + std::string(8, '\xff'), "larger than this program accepts"}};
   for (const auto& [file, error] : rows) EXPECT_THAT(read(file).error, HasSubstr(error));
 }
 
@@ -271,11 +271,14 @@ TEST(SegmentReader, KeepsWhatCameBeforeTheEndAndBeforeDamage) {
   const std::string file = pcap(101, {ipv4(tcp("a")), ipv4(tcp("b"))});
   const All cut = read(file.substr(0, file.size() - 1));
   EXPECT_THAT(bytes_of(cut), ElementsAre("a"));
-  EXPECT_THAT(cut.notes, ElementsAre("the file ends within a packet: those before it were read"));
+  EXPECT_THAT(cut.notes,
+              ElementsAre("the file ends within a packet: the packets before it were read"));
   const All damaged = read(file + std::string(16, '\xff') + file);
   EXPECT_THAT(bytes_of(damaged), ElementsAre("a", "b"));
-  EXPECT_THAT(damaged.notes, ElementsAre("a packet is larger than this program takes: the file was "
-                                         "read no further"));
+  EXPECT_THAT(
+      damaged.notes,
+      ElementsAre(
+          "a packet is larger than this program accepts: the rest of the file was not read"));
   const All skipping =
       read(section(big) + interface(big) + enhanced(0, ethernet(ipv4(tcp("x"))), big) + big(5, 4) +
            big(0xffff'fffc, 4) + zeros(4));

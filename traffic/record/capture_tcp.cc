@@ -40,7 +40,7 @@ struct Flow {
 
 struct TcpConnection {
   std::uint64_t number = 0;
-  microseconds time{0};  // of what was told last
+  microseconds time{0};  // of the last event
   Flow up{};
   Flow down{};
   std::deque<Segment> held{};  // before them something is missing
@@ -212,12 +212,12 @@ std::vector<TcpEvent> TcpReader::take() { return std::exchange(state_->events, {
 
 std::vector<std::string> TcpReader::notes() const {
   const std::string what_to_do =
-      " and were not read; what is in them shows within the broker (serve --record, serve "
-      "--judge-clients) and to a subscriber (record --endpoint)";
+      ": not read; record their messages in the broker (serve --record, serve --judge-clients) or "
+      "as a subscriber (record --endpoint)";
   std::vector<std::string> out;
-  note(out, state_->encrypted, "connections are encrypted (TLS)" + what_to_do);
-  note(out, state_->not_mqtt,
-       "connections do not begin like MQTT (over WebSockets, say)" + what_to_do);
+  note(out, state_->encrypted, "connection", "encrypted with TLS" + what_to_do);
+  note(out, state_->not_mqtt, "connection",
+       "without MQTT at the start (WebSockets, for example)" + what_to_do);
   return out;
 }
 

@@ -155,8 +155,8 @@ TEST(TcpReader, ReadsAConnectionFromItsMiddle) {
 
 TEST(TcpReader, KnowsWhatIsNoMqtt) {
   for (const auto& [bytes, note] :
-       {std::pair("\x16\x03\x01", "1 connections are encrypted (TLS)"),
-        std::pair("GET /mqtt", "1 connections do not begin like MQTT")}) {
+       {std::pair("\x16\x03\x01", "1 connection encrypted with TLS"),
+        std::pair("GET /mqtt", "1 connection without MQTT at the start")}) {
     TcpReader reader;
     reader.add({.connection = "c", .to_broker = true, .sequence = 9, .flags = kSyn});
     reader.add({.connection = "c", .to_broker = true, .sequence = 10, .length = 3, .bytes = bytes});

@@ -2,7 +2,7 @@
 // connections, in an order in which the store may have handled them.
 //
 // A reply belongs to the request whose response topic and correlation data it has. Where the order
-// of handling is not known, exchanges stand in that of their replies. A notification stands behind
+// of handling is not known, exchanges are in that of their responses. A notification comes after
 // the exchange that caused it, also when it was seen before. Pure and thread safe.
 #pragma once
 

@@ -23,7 +23,7 @@ constexpr std::size_t kMaxActs = 5;    // in a title
 constexpr std::size_t kMaxWords = 3;   // acts in an id
 constexpr std::size_t kLongKey = 100;  // bytes
 
-// The request without what it is about: "SET NX PX".
+// The request without its key and value: "SET NX PX".
 std::string request_of(const ReadExchange& exchange) {
   if (!exchange.command) {
     const auto verb = exchange.verb();
@@ -38,10 +38,10 @@ std::string request_of(const ReadExchange& exchange) {
   return out;
 }
 
-// What became of it, where it is not what one sends it for.
+// Its outcome, where it is not the usual one.
 std::string_view outcome_of(const TimelineItem& item, const ReadExchange& exchange) {
-  if (item.reply == nullptr) return " (no reply)";
-  if (!exchange.reply) return " (no reply to it)";
+  if (item.reply == nullptr) return " (no response)";
+  if (!exchange.reply) return " (malformed response)";
   switch (exchange.reply->kind) {
     case ReplyKind::kError:
       return " (refused)";
@@ -74,7 +74,7 @@ std::string act_of(const TimelineItem& item) {
 
 std::string kind_of(const std::string& key) {
   if (key.size() > kLongKey) return "a long key";
-  return is_plain(key) ? "one key" : "a key of other than plain text";
+  return is_plain(key) ? "one key" : "a key that is not plain text";
 }
 
 std::string number_of(std::size_t count, std::string_view one, std::string_view many) {
@@ -101,7 +101,7 @@ std::string slug_of(const std::vector<std::string>& acts) {
       }
     }
     const bool known = std::find(words.begin(), words.end(), word) != words.end();
-    if (known || word.starts_with("a-")) continue;  // not what somebody asks for
+    if (known || word.starts_with("a-")) continue;  // not a request
     words.push_back(std::move(word));
     if (words.size() == kMaxWords) break;
   }

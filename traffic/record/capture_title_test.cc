@@ -40,8 +40,8 @@ TEST(CaptureTitle, SaysWhatBecameOfEachRequest) {
   EXPECT_EQ(title_of({"SET", "k", "v"}, "-ERR missing timestamp\r\n"), Row("SET (refused)", "set"));
   EXPECT_EQ(title_of({"GET", "k"}, "$1\r\nv\r\n"), Row("GET", "get"));
   EXPECT_EQ(title_of({"GET", "k"}, "$-1\r\n"), Row("GET (no such key)", "get"));
-  EXPECT_EQ(title_of({"GET", "k"}, ""), Row("GET (no reply)", "get"));
-  EXPECT_EQ(title_of({"GET", "k"}, "?"), Row("GET (no reply to it)", "get"));
+  EXPECT_EQ(title_of({"GET", "k"}, ""), Row("GET (no response)", "get"));
+  EXPECT_EQ(title_of({"GET", "k"}, "?"), Row("GET (malformed response)", "get"));
   EXPECT_EQ(title_of({"DEL", "k"}, ":1\r\n"), Row("DEL", "del"));
   EXPECT_EQ(title_of({"VDEL", "k", "v"}, ":0\r\n"), Row("VDEL (no such key)", "vdel"));
   EXPECT_EQ(title_of({"KEYNOTIFY", "k", "STOP"}, ":0\r\n"),
@@ -94,7 +94,7 @@ TEST(CaptureTitle, SaysOfWhatKindAKeyIs) {
   };
   EXPECT_EQ(about(std::string(100, 'x')), "one key, one client");
   EXPECT_EQ(about(std::string(101, 'x')), "a long key, one client");
-  EXPECT_EQ(about("\n"), "a key of other than plain text, one client");
+  EXPECT_EQ(about("\n"), "a key that is not plain text, one client");
   EXPECT_EQ(about(""), "no key, one client");
 }
 

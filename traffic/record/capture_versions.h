@@ -17,7 +17,7 @@
 
 namespace fencepost::record {
 
-// The version that tokens older than all others are relative to is saved by a step of its own.
+// The version that tokens older than all others are relative to is saved by a separate step.
 inline constexpr std::string_view kStartVersion = "t0";
 
 class CaptureVersions {
@@ -42,7 +42,7 @@ class CaptureVersions {
   [[nodiscard]] scenario::TimestampSpec token(const std::string& text,
                                               std::chrono::microseconds time, bool refused);
 
-  // Is one of the tokens relative to kStartVersion? To be asked after all of them.
+  // Is one of the tokens relative to kStartVersion? To be called after all of them.
   [[nodiscard]] bool uses_start() const { return uses_start_; }
 
  private:

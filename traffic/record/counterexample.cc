@@ -14,6 +14,7 @@
 #include "base/durations.h"
 #include "base/text/command_line.h"
 #include "base/text/printable.h"
+#include "base/text/text_wrap.h"
 #include "endpoint/in_process.h"
 #include "report/report_files.h"
 #include "suite/run/transcript.h"
@@ -38,16 +39,22 @@ constexpr std::size_t kScenarioRuns = 5;
 
 // ---- What people see
 
-// Payload and user properties, on one line.
-std::string in_one_line(const codec::Message& message) {
+// Payload and user properties behind a label; a property that does not fit begins a new line.
+std::string message_text(const codec::Message& message) {
+  constexpr std::size_t kLabel = 12;
+  constexpr std::size_t kWidth = 100;
   std::string out = escape(message.payload, kShownPayload);
+  std::size_t column = kLabel + out.size();
   for (const auto& [name, value] : message.user_properties) {
-    out += fmt::format("  {}={}", escape(name, 40), escape(value, 60));
+    const std::string property = fmt::format("{}={}", escape(name, 40), escape(value, 60));
+    const bool fits = column + 2 + property.size() <= kWidth;
+    out += (fits ? "  " : "\n" + std::string(kLabel, ' ')) + property;
+    column = (fits ? column + 2 : kLabel) + property.size();
   }
   return out;
 }
 
-// What went over the wire, a line a packet. Clients are numbered as in the workload.
+// The packets, one line each. Clients are numbered as in the workload.
 std::vector<std::string> lines_of(const std::vector<search::Packet>& packets) {
   std::vector<std::string> out;
   for (const search::Packet& packet : packets) {
@@ -80,7 +87,7 @@ codec::DialectId dialect_of(const ExploreRun& run) {
 // "workload 17 of seed 5"
 std::string number_text(const search::Counterexample& found, const ExploreRun& run) {
   return run.explore.all != nullptr
-             ? fmt::format("workload {} of all of depth {}", found.example,
+             ? fmt::format("workload {} of all workloads of depth {}", found.example,
                            run.explore.all->depth())
              : fmt::format("workload {} of seed {}", found.example, run.explore.seed);
 }
@@ -116,10 +123,10 @@ std::string id_of(const std::string& requirement, const std::string& text) {
 
 using Saved = Result<std::string, std::string>;
 
-// Writes the file, and says so with the command that runs it again.
+// Writes the file, and reports it with the command that runs it again.
 Saved write_and_tell(const std::filesystem::path& folder, const std::string& name,
                      const std::string& text, const std::string& command) {
-  std::error_code ignored;  // what cannot be written is said then
+  std::error_code ignored;  // write_file() reports it
   std::filesystem::create_directories(folder, ignored);
   const std::string file = (folder / name).lexically_normal().string();
   if (auto written = report::write_file(file, text); !written) {
@@ -137,8 +144,9 @@ Saved save_workload(const search::Counterexample& found, const ExploreRun& run) 
                    fmt::format("found by fencepost explore {} at {}, {}; {}",
                                report::suite_version(), run.context.endpoint, run.context.started,
                                number_text(found, run)),
-                   fmt::format("failed {} times of {}", found.failed, found.runs), "",
-                   "The packets of one of these runs:"},
+                   fmt::format("failed in {} of {}", found.failed,
+                               text::counted(found.runs, "run")),
+                   "", "The packets of one of these runs:"},
       .trace = found.trace};
   for (std::string& line : lines_of(found.run.packets)) saved.comments.push_back(std::move(line));
   const std::filesystem::path folder =
@@ -262,14 +270,18 @@ std::string command_text(const ExploreCall& call, const std::string& command) {
 std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
                            bool all_packets, const scenario::Catalogue& catalogue) {
   const search::Rejection& rejection = *run.rejection;
-  std::string out = fmt::format("\nREJECTED  {}\n", heading(rejection.judgement, catalogue));
-  out += fmt::format("  because   {}\n", rejection.judgement.because);
+  const auto wrapped = [](const std::string& text, std::size_t indent) {
+    return text::wrap(text, {.width = 100, .indent = indent, .first = indent});
+  };
+  std::string out =
+      fmt::format("\nREJECTED  {}\n", wrapped(heading(rejection.judgement, catalogue), 10));
+  out += fmt::format("  because   {}\n", wrapped(rejection.judgement.because, 12));
   out += fmt::format("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
-  out += fmt::format("  sent      {}\n", in_one_line(rejection.request));
+  out += fmt::format("  sent      {}\n", message_text(rejection.request));
   if (rejection.reply) {
     const bool cut = rejection.reply_bytes > rejection.reply->payload.size();
-    out += fmt::format("  got       {}{}\n", in_one_line(*rejection.reply),
-                       cut ? fmt::format("  ({} bytes in all)", rejection.reply_bytes) : "");
+    out += fmt::format("  received  {}{}\n", message_text(*rejection.reply),
+                       cut ? fmt::format("  ({} bytes in total)", rejection.reply_bytes) : "");
   }
   out += "  workload\n";
   for (const workload::Operation& operation : trace) {
@@ -285,13 +297,14 @@ std::string rejection_text(const search::JudgedRun& run, const workload::Trace& 
 
 std::string counterexample_text(const search::Counterexample& found, const ExploreRun& run) {
   return rejection_text(found.run, found.trace, run.all_packets, run.library.catalogue) +
-         fmt::format(
-             "  found     after {:.1f} s, {}; {} operations, shrunk from {} with {} runs{}\n",
-             in_seconds(found.found_after), number_text(found, run), found.trace.size(),
-             found.operations_at_first, found.shrink_runs,
-             found.is_smallest ? "" : "; there was no time to try everything that is smaller") +
-         fmt::format("  fails     {} times of {}\n  again     {}\n", found.failed, found.runs,
-                     again(found, run));
+         fmt::format("  found     after {:.1f} s, {}; {}\n  shrunk    from {} in {}{}\n",
+                     in_seconds(found.found_after), number_text(found, run),
+                     text::counted(found.trace.size(), "operation"),
+                     text::counted(found.operations_at_first, "operation"),
+                     text::counted(found.shrink_runs, "run"),
+                     found.is_smallest ? "" : "; not completely: the time ended") +
+         fmt::format("  fails     in {} of {}\n  reproduce {}\n", found.failed,
+                     text::counted(found.runs, "run"), again(found, run));
 }
 
 Result<std::string, std::string> save(const search::Counterexample& found, const ExploreRun& run,

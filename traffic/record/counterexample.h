@@ -16,8 +16,8 @@
 
 namespace fencepost::record {
 
-// How `explore` was called, as far as it decides which store is asked, and how it is judged. Empty:
-// nothing was said.
+// How `explore` was called, as far as it decides which store is tested, and how it is judged.
+// Empty: nothing was said.
 struct ExploreCall {
   std::string program = "fencepost";
   std::string endpoint{};  // without password

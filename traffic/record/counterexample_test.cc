@@ -109,20 +109,19 @@ TEST_F(CounterexampleTest, IsReported) {
                                "\n  because   " + found.rejection().judgement.because +
                                "\n  at        operation "));
   EXPECT_THAT(text, HasSubstr("\n  workload\n    " + workload::to_text(found.trace[0]) + "\n"));
-  EXPECT_THAT(text,
-              EndsWith("  found     after 1.5 s, workload 3 of seed 7; " +
-                       std::to_string(found.trace.size()) +
-                       " operations, shrunk from 20 with 9 runs\n"
-                       "  fails     5 times of 5\n"
-                       "  again     fencepost explore --endpoint 'inproc:?fault=S01' --seed 7 "
-                       "--example 3\n"));
+  EXPECT_THAT(text, EndsWith("  found     after 1.5 s, workload 3 of seed 7; " +
+                             std::to_string(found.trace.size()) +
+                             " operations\n  shrunk    from 20 operations in 9 runs\n"
+                             "  fails     in 5 of 5 runs\n  reproduce fencepost explore --endpoint "
+                             "'inproc:?fault=S01' --seed 7 "
+                             "--example 3\n"));
   found.is_smallest = false;
   EXPECT_THAT(counterexample_text(found, run_),
-              HasSubstr(" with 9 runs; there was no time to try everything that is smaller\n"));
+              HasSubstr(" in 9 runs; not completely: the time ended\n"));
   const workload::Enumeration all(2);
   run_.explore.all = &all;
   const std::string enumerated = counterexample_text(found, run_);
-  EXPECT_THAT(enumerated, HasSubstr("after 1.5 s, workload 3 of all of depth 2; "));
+  EXPECT_THAT(enumerated, HasSubstr("after 1.5 s, workload 3 of all workloads of depth 2; "));
   EXPECT_THAT(enumerated, EndsWith("'inproc:?fault=S01' --exhaustive 2 --example 3\n"));
 }
 
@@ -163,10 +162,10 @@ TEST(RejectionText, HasTheBytesAndTheLastPackets) {
             "  sent      *1\\r\\n  a=b\n  workload\n    c0 GET k0\n    c1 GET k1\n");
   run.rejection->reply = codec::Message{.payload = "+OK"};
   run.rejection->reply_bytes = 3;
-  EXPECT_THAT(rejection_text(run, trace, false, {}), HasSubstr("\n  got       +OK\n"));
+  EXPECT_THAT(rejection_text(run, trace, false, {}), HasSubstr("\n  received  +OK\n"));
   run.rejection->reply_bytes = 9'000;
   EXPECT_THAT(rejection_text(run, trace, false, {}),
-              HasSubstr("\n  got       +OK  (9000 bytes in all)\n"));
+              HasSubstr("\n  received  +OK  (9000 bytes in total)\n"));
   using Kind = search::Packet::Kind;
   run.packets.assign(8,
                      {.kind = Kind::kRequest, .client_id = "t-1-4", .message = {.payload = "q"}});

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/bytes.h"
+#include "base/text/text_wrap.h"
 #include "codec/notification.h"
 #include "codec/topics.h"
 #include "traffic/record/capture_rules.h"
@@ -49,7 +50,7 @@ std::string shown_request(const CapturedMessage& request, const ReadExchange& re
 
 constexpr std::string_view kDisconnected = "disconnected";
 
-// What no store answers, and the rule; nothing of a request that has to be answered.
+// Why a request gets no response, and the rule; nothing for a request that needs a response.
 struct Unanswerable {
   std::string_view requirement;
   std::string_view what;
@@ -71,7 +72,7 @@ std::optional<Unanswerable> unanswerable(const codec::Message& request) {
 }
 
 std::string meaning_of(const ReadExchange& read) {
-  if (!read.reply) return ", which is no reply of the protocol";
+  if (!read.reply) return ", which is not a response of the protocol";
   switch (read.reply->kind) {
     case ReplyKind::kMissing:
       return " (no such key)";
@@ -131,7 +132,7 @@ void Explainer::see_message(const CapturedMessage& message, std::vector<std::str
                each.message.correlation_data == message.message.correlation_data;
       });
   if (request == waiting_.end()) {
-    lines.push_back(fmt::format("a message to {} that answers no request: {}",
+    lines.push_back(fmt::format("a message on {} that matches no request: {}",
                                 shown_bytes(message.message.topic),
                                 shown_bytes(message.message.payload)));
     return;
@@ -162,13 +163,13 @@ void Explainer::tell_notification(const CapturedMessage& message,
   const auto target = codec::parse_notification_topic(message.message.topic);
   const auto read = codec::decode_notification(message.message.payload);
   if (!target || !read) {
-    lines.push_back(fmt::format("{}: is sent {}, which is no notification of the protocol",
+    lines.push_back(fmt::format("{}: receives {}, which is not a notification of the protocol",
                                 shown_word(message.client_id),
                                 shown_bytes(message.message.payload)));
     return;
   }
   const bool set = read->operation == codec::Operation::kSet;
-  lines.push_back(fmt::format("{}: is sent NOTIFY {} {}{}, {}", shown_word(message.client_id),
+  lines.push_back(fmt::format("{}: receives NOTIFY {} {}{}, {}", shown_word(message.client_id),
                               set ? "SET" : "DELETE", shown_word(target->key),
                               set ? " " + shown_bytes(read->value) : std::string(),
                               set ? "NTF-SEND-1" : "NTF-SEND-2"));
@@ -189,17 +190,16 @@ void Explainer::see_end(const CapturedConnection& connection, std::vector<std::s
                       expected ? fmt::format(" for its response topic {}, {}",
                                              shown_bytes(*request->message.response_topic),
                                              with_sentence("ENV-RESPONSE-TOPIC-4"))
-                               : ", which no right store does"));
+                               : ", which no conforming store does"));
       waiting_.erase(std::next(request).base());
     }
   }
   std::size_t ended = 0;
   for (auto& [key, now] : keys_) ended += now.observers.erase(connection.client_id);
   if (ended > 0) {
-    lines.push_back(
-        fmt::format("{}: its connection has ended, and with it its {} registration{}, "
-                    "LIFE-DISCONNECT-1",
-                    shown_word(connection.client_id), ended, ended == 1 ? "" : "s"));
+    lines.push_back(fmt::format("{}: its connection ended, and with it {}, LIFE-DISCONNECT-1",
+                                shown_word(connection.client_id),
+                                text::counted(ended, "registration")));
   }
 }
 
@@ -225,7 +225,8 @@ void Explainer::settle(microseconds now, std::vector<std::string>& lines) {
   std::erase_if(waiting_, [&](const CapturedMessage& request) {
     if (now - request.time < kPatience) return false;
     tell_unanswered(
-        request, fmt::format("no answer within {} s, which no right store does", kPatience.count()),
+        request,
+        fmt::format("no response within {} s, but a conforming store sends one", kPatience.count()),
         lines);
     return true;
   });

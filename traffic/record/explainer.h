@@ -31,8 +31,8 @@ class Explainer {
  public:
   explicit Explainer(RuleText text_of_rule) : text_of_rule_(std::move(text_of_rule)) {}
 
-  // Appends what can be told by now: nothing of a request until its reply has come. Events come in
-  // the order in which the broker has seen them.
+  // Appends what is known by now: nothing about a request until its response has come. Events come
+  // in the order in which the broker has seen them.
   void see(const CapturedEvent& event, std::vector<std::string>& lines);
 
   // Tells of the requests that no store answers. A wrong one may, so that see() does this when the

@@ -87,8 +87,10 @@ TEST(Explainer, TellsOfRequestsThatTheStoreIgnores) {
                           "ENV-CORRELATION-2 says"));
   talk.lines.clear();
   talk.explainer.settle(talk.now + Explainer::kPatience, talk.lines);
-  EXPECT_THAT(talk.lines, ElementsAre("me: the payload \"hello\": no answer within 5 s, which no "
-                                      "right store does"));
+  EXPECT_THAT(
+      talk.lines,
+      ElementsAre(
+          "me: the payload \"hello\": no response within 5 s, but a conforming store sends one"));
 }
 
 TEST(Explainer, TellsWhyAConnectionWasEndedAndWhatEndsWithIt) {
@@ -104,7 +106,7 @@ TEST(Explainer, TellsWhyAConnectionWasEndedAndWhatEndsWithIt) {
               ElementsAre("me: GET k: disconnected for its response topic "
                           "\"clients/statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/x\", "
                           "ENV-RESPONSE-TOPIC-4: what ENV-RESPONSE-TOPIC-4 says",
-                          "me: its connection has ended, and with it its 1 registration, "
+                          "me: its connection ended, and with it 1 registration, "
                           "LIFE-DISCONNECT-1"));
 }
 
@@ -120,10 +122,10 @@ TEST(Explainer, TellsOfNotificationsAndOfWhatNobodyAskedFor) {
   talk.explainer.see(notified, talk.lines);
   talk.reply(talk.request({"GET", "k"}), "+OK\r\n");
   EXPECT_THAT(talk.lines,
-              ElementsAre("watcher: is sent NOTIFY SET k \"one\", NTF-SEND-1",
-                          "watcher: is sent NOTIFY DELETE k, NTF-SEND-2",
-                          "watcher: is sent \"?\", which is no notification of the protocol",
-                          "a message to \"clients/me/r\" that answers no request: \"+OK\\r\\n\""));
+              ElementsAre("watcher: receives NOTIFY SET k \"one\", NTF-SEND-1",
+                          "watcher: receives NOTIFY DELETE k, NTF-SEND-2",
+                          "watcher: receives \"?\", which is not a notification of the protocol",
+                          "a message on \"clients/me/r\" that matches no request: \"+OK\\r\\n\""));
 }
 
 TEST(Explainer, ShowsWhatARequestMeantAndWhatIsNoReply) {
@@ -140,7 +142,7 @@ TEST(Explainer, ShowsWhatARequestMeantAndWhatIsNoReply) {
                   "me: VDEL k \"w\": :-1 (not applied), VDEL-MISMATCH-1",
                   "me: VDEL k \"v\": :1 (1 deleted), VDEL-MATCH-1",
                   "me: KEYNOTIFY k: +OK, NTF-ABSENT-1", "me: KEYNOTIFY k STOP: :0, NTF-STOP-3",
-                  testing::MatchesRegex("me: GET \".*\": \\?, which is no reply of the "
+                  testing::MatchesRegex("me: GET \".*\": \\?, which is not a response of the "
                                         "protocol, GET-HIT-3: what GET-HIT-3 says")));
 }
 
@@ -166,8 +168,9 @@ TEST(Explainer, CountsTheRegistrationsThatEndWithAConnection) {
   talk.lines.clear();
   talk.explainer.see(CapturedConnection{.client_id = "me"}, talk.lines);
   talk.explainer.see(CapturedConnection{.client_id = "me"}, talk.lines);  // it has none any more
-  EXPECT_THAT(talk.lines, ElementsAre("me: its connection has ended, and with it its 2 "
-                                      "registrations, LIFE-DISCONNECT-1"));
+  EXPECT_THAT(
+      talk.lines,
+      ElementsAre("me: its connection ended, and with it 2 registrations, LIFE-DISCONNECT-1"));
 }
 
 TEST(Explainer, TellsOfAnIgnoredRequestWhenTheNextOneComes) {
@@ -191,7 +194,7 @@ TEST(Explainer, DoesNotTellOfARequestThatEndsItsConnectionAsIgnored) {
   EXPECT_THAT(talk.lines, IsEmpty());
   talk.explainer.settle(talk.now + Explainer::kPatience, talk.lines);
   EXPECT_THAT(talk.lines,
-              ElementsAre("me: GET k: no answer within 5 s, which no right store does"));
+              ElementsAre("me: GET k: no response within 5 s, but a conforming store sends one"));
 }
 
 TEST(Explainer, FindsTheAnswerThatAFaultyStoreGivesAllTheSame) {

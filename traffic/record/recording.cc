@@ -13,14 +13,14 @@
 namespace fencepost::record {
 namespace {
 
-// More than this is judged only in the end: each look begins at the start of the capture.
+// More than this is judged only at the end: each check begins at the start of the capture.
 constexpr std::size_t kMaxWatched = 20'000;
 
 // "record: client a, SET k: broke ..."
 void say(const std::string& text, Said& said) { said.errors += "record: " + text + "\n"; }
 void diagnose(const std::string& text, Said& said) { said.errors += "fencepost: " + text + "\n"; }
 
-// What we write is what the loader takes; if not, that is a defect of ours.
+// The loader must accept what we write; otherwise it is a bug of ours.
 bool check(const std::string& path, const std::string& text, Said& said) {
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = scenario::load_library({}, errors);  // without the cases
@@ -29,7 +29,7 @@ bool check(const std::string& path, const std::string& text, Said& said) {
   return errors.empty();
 }
 
-// False after a complaint.
+// False after an error.
 bool write_cases(const CaptureScenario& made, const std::string& path, Said& said) {
   const std::string file = made.text();
   if (const auto written = report::write_file(path, file); !written) {
@@ -37,14 +37,15 @@ bool write_cases(const CaptureScenario& made, const std::string& path, Said& sai
     return false;
   }
   if (made.cases.empty()) {
-    say(fmt::format("{} requests were seen, and no case is made of them: {} is empty",
-                    made.requests, path),
+    say(fmt::format("no case could be made of {}: {} is empty",
+                    text::counted(made.requests, "request"), path),
         said);
     return true;
   }
   if (!check(path, file, said)) return false;
-  said.output += fmt::format("fencepost: {} requests, {}, written to {}\n", made.requests,
-                             text::counted(made.cases.size(), "case"), path);
+  said.output +=
+      fmt::format("fencepost: {}, {}, written to {}\n", text::counted(made.requests, "request"),
+                  text::counted(made.cases.size(), "case"), path);
   return true;
 }
 
@@ -86,8 +87,8 @@ Recording write_recording(const Capture& capture, const std::string& path, FlagW
   if (!path.empty() && !write_cases(made, path, out.said)) {
     out.code = run::ExitCode::kInternal;
   } else if (!made.flagged.empty()) {
-    out.said.output +=
-        fmt::format("fencepost: {} answers that no right store gives\n", made.flagged.size());
+    out.said.output += fmt::format("fencepost: {} that no conforming store gives\n",
+                                   text::counted(made.flagged.size(), "answer"));
     out.code = run::ExitCode::kFailed;
   }
   out.requests = made.requests;

@@ -1,8 +1,8 @@
-// What a recording comes to: the files that are written, and what is said of them. `record` and
+// The results of a recording: the files that are written, and the messages about them. `record` and
 // `serve --record` do it alike.
 //
 //   FlagWatcher watcher;
-//   print(watcher.judge_new(capture));  // while it goes on
+//   print(watcher.judge_new(capture));  // during the recording
 //   const Recording made = write_recording(capture, "cases.yaml", watcher);
 //   print(made.said);
 #pragma once
@@ -24,7 +24,7 @@ struct Said {
   std::string errors{};
 };
 
-// Says, while recording goes on, what no right store does: each once. Not thread safe.
+// Reports, during a recording, what no conforming store does: each once. Not thread safe.
 class FlagWatcher {
  public:
   // Judges the capture so far, when there is something new in it; of very long ones nothing is said

@@ -112,21 +112,20 @@ TEST_F(Recordings, AreFlaggedWhereNoConformingStoreAnswersSo) {
   EXPECT_EQ(made.code, run::ExitCode::kFailed);
   EXPECT_THAT(made.said.errors, StartsWith("record: client b, SET k: broke SET-N"));
   EXPECT_THAT(made.said.output,
-              testing::EndsWith("\nfencepost: 1 answers that no right store gives\n"));
+              testing::EndsWith("\nfencepost: 1 answer that no conforming store gives\n"));
   EXPECT_THAT(folder_.read("made.yaml"), HasSubstr("broke SET-N"));
   // What was said while it went on is not said again, and counts.
   const Recording again = write_recording(wrong(), "", watcher_);
   EXPECT_EQ(again.code, run::ExitCode::kFailed);
   EXPECT_EQ(again.said.errors, "");
-  EXPECT_EQ(again.said.output, "fencepost: 1 answers that no right store gives\n");
+  EXPECT_EQ(again.said.output, "fencepost: 1 answer that no conforming store gives\n");
 }
 
 TEST_F(Recordings, SayThatNoCaseIsMade) {
   const Recording made = write_recording({}, path("made.yaml"), watcher_);
   EXPECT_EQ(made.code, run::ExitCode::kConformant);
-  EXPECT_THAT(made.said.errors,
-              testing::EndsWith("record: 0 requests were seen, and no case is made of them: " +
-                                path("made.yaml") + " is empty\n"));
+  EXPECT_THAT(made.said.errors, testing::EndsWith("record: no case could be made of 0 requests: " +
+                                                  path("made.yaml") + " is empty\n"));
   EXPECT_EQ(made.said.output, "");
 }
 

@@ -17,7 +17,7 @@ using std::chrono::milliseconds;
 
 // The clock of the reference store is that of the run, read twice.
 constexpr judge::ClockBounds kOneClock{.low_ms = -1, .high_ms = 1};
-// What is open and no scenario asks for: the version that a deletion returns.
+// What is unspecified and no scenario checks: the version that a deletion returns.
 constexpr std::string_view kNeverExpected = "VER-OPEN-4";
 
 CapturedEvent event_of(const search::Packet& packet, microseconds start) {
@@ -44,7 +44,7 @@ Capture capture_of(const search::JudgedRun& run) {
   return capture;
 }
 
-// Is there nothing that another right store may answer otherwise?
+// Is there nothing that another conforming store may answer differently?
 bool has_one_answer(const search::JudgedRun& run) {
   const auto is_harmless = [](const std::string& point) {
     return point.starts_with(kNeverExpected);

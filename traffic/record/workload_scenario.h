@@ -3,7 +3,7 @@
 //
 //   if (const auto made = workload_scenario(trace, {})) load(made->text());
 //
-// Pure: the reference store runs in this process on a clock of its own. Thread safe.
+// Pure: the reference store runs in this process on its own clock. Thread safe.
 #pragma once
 
 #include <chrono>
@@ -19,12 +19,12 @@ namespace fencepost::record {
 struct WorkloadScenarioOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   CaptureOptions capture{};
-  // As of search::JudgedRunOptions: what makes the workload one that a live store can be asked.
+  // As of search::JudgedRunOptions: what makes the workload suitable for a live store.
   std::optional<std::chrono::milliseconds> short_expiry{};
 };
 
-// Nothing where what the store answers is open: another right store might fail it. Nothing, either,
-// where no case comes of it.
+// Nothing where the answer of the store is unspecified: another conforming store might fail it.
+// Nothing, either, where no case comes of it.
 [[nodiscard]] std::optional<CaptureScenario> workload_scenario(
     const workload::Trace& trace, const WorkloadScenarioOptions& options);
 

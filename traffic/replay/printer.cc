@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/text/printable.h"
+#include "base/text/text_wrap.h"
 #include "report/report_files.h"
 
 namespace fencepost::replay {
@@ -37,10 +38,10 @@ OutcomeStyle style_of(Replayed outcome) {
   return {"✗", kRed};
 }
 
-// Behind the place of a case.
+// After the place of a case.
 std::string remark(const Replay& replay) {
   if (replay.outcome == Replayed::kFlaky) {
-    return fmt::format("failed {} times of {}", replay.failed, replay.runs);
+    return fmt::format("failed in {} of {}", replay.failed, text::counted(replay.runs, "run"));
   }
   const bool has_verdict = is_failure(replay.outcome) || replay.result.failure.message.empty();
   return has_verdict ? replay.test_case->title : replay.result.failure.message;
@@ -55,10 +56,10 @@ void Printer::begin() const {
   const std::size_t files = session_.saved.files.size();
   const std::string edition = context.edition == scenario::Edition::kAuto
                                   ? ""
-                                  : fmt::format(" ({} wording)", name(context.edition));
-  say("{} {}  endpoint {}  profile {}{}  {} case{} of {} file{}, {} at once  seed {}{}\n",
+                                  : fmt::format(" ({} edition)", name(context.edition));
+  say("{} {}  endpoint {}  profile {}{}  {} in {}, {} in parallel  seed {}{}\n",
       text::Lines(paint_(kBold, "fencepost replay")), report::suite_version(), context.endpoint,
-      name(context.profile), edition, cases, cases == 1 ? "" : "s", files, files == 1 ? "" : "s",
+      name(context.profile), edition, text::counted(cases, "case"), text::counted(files, "file"),
       session_.suite.jobs, context.seed,
       session_.run.runs > 1 ? fmt::format("  {} runs", session_.run.runs) : "");
   std::fflush(stream_);
@@ -98,8 +99,8 @@ void Printer::explain(const Replay& replay) {
     say("  outcome   {}\n", text::Lines(paint_(kRed, name(replay.outcome))));
   }
   if (replay.runs > 1) {
-    say("  runs      failed {} times of {}{}\n", replay.failed, replay.runs,
-        replay.always_alike ? "" : ", not always alike");
+    say("  runs      failed in {} of {}{}\n", replay.failed, replay.runs,
+        replay.always_alike ? "" : ", with different failures");
   }
   const std::optional<scenario::Recorded>& recorded = replay.test_case->recorded;
   if (!recorded || !recorded->failed()) return;
@@ -109,7 +110,7 @@ void Printer::explain(const Replay& replay) {
       recorded->when.empty() ? "" : " on " + recorded->when);
 }
 
-// With the command that runs this case alone.
+// With the command that runs only this case.
 const report::ReportContext& Printer::context_of(const Replay& replay) {
   const scenario::Case& test_case = *replay.test_case;
   session_.context.commands[test_case.id] =
@@ -122,12 +123,12 @@ void Printer::print_verdict() const {
   say("\n{}\n", summary(session_.run));
   const run::ExitCode code = exit_code(session_.run);
   if (code == run::ExitCode::kConformant) {
-    say("{}\n", text::Lines(paint_(kGreen, "nothing of this fails")));
+    say("{}\n", text::Lines(paint_(kGreen, "no case fails")));
   } else if (code == run::ExitCode::kInconclusive) {
     say("{}\n", text::Lines(paint_(kYellow, "no failure, but not everything could be decided")));
   } else if (code == run::ExitCode::kUsage) {
     say("{}\n", text::Lines(paint_(
-                    kRed, "not everything was run: files that cannot be loaded, see above")));
+                    kRed, "not all cases were run: some files cannot be loaded, see above")));
   }
   std::fflush(stream_);
 }

@@ -45,14 +45,15 @@ TEST(ReplayPrinter, BeginsWithWhatIsAboutToRun) {
   session.suite.jobs = 4;
   const std::string version = report::suite_version();
   EXPECT_EQ(printed(session, {}, true), "fencepost replay " + version +
-                                            "  endpoint fake:  profile auto  1 case of 1 file, 4 "
-                                            "at once  seed 7\n");
+                                            "  endpoint fake:  profile auto  1 case in 1 file, 4 "
+                                            "in parallel  seed 7\n");
   Session more = session_of({{"get.yaml", kGetCase}, {"nx.yaml", nx_case()}}, 3);
   more.context.edition = scenario::Edition::kGa;
   more.context.profile = codec::Profile::kDeployed;
-  EXPECT_THAT(printed(more, {}, true),
-              EndsWith("profile deployed (ga wording)  2 cases of 2 files, 1 at once  seed 7  3 "
-                       "runs\n"));
+  EXPECT_THAT(
+      printed(more, {}, true),
+      EndsWith("profile deployed (ga edition)  2 cases in 2 files, 1 in parallel  seed 7  3 "
+               "runs\n"));
   EXPECT_EQ(printed(more, {.quiet = true}, true), "");
 }
 
@@ -60,8 +61,8 @@ TEST(ReplayPrinter, SaysThatNothingFails) {
   Session session = ran({{"saved/nx.yaml", nx_case(recorded_at(overwrites()))}}, right());
   EXPECT_EQ(printed(session),
             "\n  ✓ fixed          saved/nx.yaml:4  saved.nx  NX keeps the value\n"
-            "\n1 case: 1 fixed\nnothing of this fails\n");
-  EXPECT_EQ(printed(session, {.quiet = true}), "\n1 case: 1 fixed\nnothing of this fails\n");
+            "\n1 case: 1 fixed\nno case fails\n");
+  EXPECT_EQ(printed(session, {.quiet = true}), "\n1 case: 1 fixed\nno case fails\n");
 }
 
 TEST(ReplayPrinter, TellsAFailureWithWhatIsRecorded) {
@@ -96,8 +97,8 @@ TEST(ReplayPrinter, CountsRunsThatAreNotAlike) {
   };
   Session session = ran({{"nx.yaml", nx_case()}}, store, 3);
   const std::string text = printed(session);
-  EXPECT_THAT(text, HasSubstr("✗ flaky          nx.yaml:4  saved.nx  failed 2 times of 3\n"));
-  EXPECT_THAT(text, HasSubstr("  runs      failed 2 times of 3, not always alike\n"));
+  EXPECT_THAT(text, HasSubstr("✗ flaky          nx.yaml:4  saved.nx  failed in 2 of 3 runs\n"));
+  EXPECT_THAT(text, HasSubstr("  runs      failed in 2 of 3, with different failures\n"));
 }
 
 TEST(ReplayPrinter, SaysWhyACaseDidNotRun) {
@@ -117,9 +118,10 @@ TEST(ReplayPrinter, SaysWhyACaseDidNotRun) {
 TEST(ReplayPrinter, EndsWithTheVerdict) {
   Session session = ran({{"get.yaml", kGetCase}}, right());
   session.run.load_errors = {"broken.yaml:1:1: no"};
-  EXPECT_THAT(printed(session),
-              EndsWith("\n1 case: 1 passes\nnot everything was run: files that cannot be loaded, "
-                       "see above\n"));
+  EXPECT_THAT(
+      printed(session),
+      EndsWith(
+          "\n1 case: 1 passes\nnot all cases were run: some files cannot be loaded, see above\n"));
   session = ran({{"get.yaml", kGetCase}}, right());
   session.run.cases[0].outcome = Replayed::kInconclusive;
   session.run.cases[0].result.verdict = run::Verdict::kInconclusive;
@@ -146,7 +148,7 @@ TEST(ReplayPrinter, UsesColoursAndTheLiveLineOnATerminal) {
   Session session = ran({{"get.yaml", kGetCase}}, right());
   EXPECT_THAT(printed(session, {.colour = true, .live = true}),
               AllOf(StartsWith("\r\033[K"), HasSubstr("\033[32m✓\033[0m"),
-                    HasSubstr("\033[32mnothing of this fails\033[0m")));
+                    HasSubstr("\033[32mno case fails\033[0m")));
 }
 
 TEST(ReplayReports, AreWrittenWhereTheyHaveAName) {

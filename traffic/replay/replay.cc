@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "base/text/text_wrap.h"
 #include "suite/scenario/recorded.h"
 
 namespace fencepost::replay {
@@ -141,7 +142,7 @@ run::ExitCode exit_code(const ReplayRun& run) {
 }
 
 std::string summary(const ReplayRun& run) {
-  std::string out = fmt::format("{} case{}", run.cases.size(), run.cases.size() == 1 ? "" : "s");
+  std::string out = text::counted(run.cases.size(), "case");
   bool first = true;
   for (const Replayed outcome : kOutcomes) {
     const auto number = std::count_if(run.cases.begin(), run.cases.end(),
@@ -171,7 +172,7 @@ Result<scenario::Recorded, std::string> healed(const Replay& replay) {
     case Replayed::kStillFailing:
       return fail(std::string("it fails as recorded"));
     case Replayed::kFlaky:
-      return fail(fmt::format("it failed {} times of {}", replay.failed, replay.runs));
+      return fail(fmt::format("it failed in {} of {} runs", replay.failed, replay.runs));
     case Replayed::kChanged:
       break;
     default:
@@ -180,13 +181,13 @@ Result<scenario::Recorded, std::string> healed(const Replay& replay) {
   if (replay.failed != replay.runs) {
     return fail(fmt::format("only {} of {} runs were judged", replay.failed, replay.runs));
   }
-  if (!replay.always_alike) return fail(std::string("it fails now like this, now like that"));
+  if (!replay.always_alike) return fail(std::string("its failures differ from run to run"));
   heal_member(&scenario::Recorded::requirement);
   heal_member(&scenario::Recorded::signature);
   heal_member(&scenario::Recorded::message);
   heal_member(&scenario::Recorded::expected);
   heal_member(&scenario::Recorded::actual);
-  if (!out.failed()) return fail(std::string("what it broke now has neither rule nor signature"));
+  if (!out.failed()) return fail(std::string("its new failure has neither a rule nor a signature"));
   return out;
 }
 

@@ -32,7 +32,7 @@ enum class Replayed {
   kFlaky,         // passes and fails
   kInconclusive,
   kSkipped,
-  kNotRun,  // not, or not as often as asked for: interrupted, or the endpoint was lost
+  kNotRun,  // not, or not as often as wanted: interrupted, or the endpoint was lost
 };
 // "still failing"
 [[nodiscard]] std::string_view name(Replayed outcome);

@@ -86,7 +86,7 @@ Result<std::optional<Member>, std::string> find_member(const std::string& text,
   scenario::YamlReader reader("", errors);
   const scenario::YamlNode recorded =
       find_recorded(reader.parse(text).value_or(scenario::YamlNode()), id);
-  if (!recorded.is_map()) return fail(std::string("it is not there"));
+  if (!recorded.is_map()) return fail(std::string("its recorded failure is not in the file"));
   for (const auto& entry : recorded.entries()) {
     if (entry.key.scalar() != name) continue;
     if (!entry.value.is_scalar()) break;
@@ -114,7 +114,7 @@ Result<std::optional<Member>, std::string> find_member(const std::string& text,
 Edited without_line(const std::string& text, const Member& member) {
   const std::string_view before(text.data() + member.line, member.key - member.line);
   if (before.find_first_not_of(kBlanks) != std::string_view::npos) {
-    return fail(std::string("another thing stands on its line: edit it by hand"));
+    return fail(std::string("its line has other content: edit it by hand"));
   }
   const std::size_t rest = text.find_first_not_of(kBlanks, member.value_end);
   if (rest != std::string::npos && text[rest] == '#') {
@@ -132,7 +132,7 @@ Edited without_entry(const std::string& text, const Member& member) {
     return text.substr(0, member.key) + text.substr(next);
   }
   const std::size_t before = text.find_last_not_of(kBlanksAndLineEnds, member.key - 1);
-  if (text[before] != ',') return fail(std::string("it cannot be taken out: edit it by hand"));
+  if (text[before] != ',') return fail(std::string("it cannot be removed: edit it by hand"));
   return text.substr(0, before) + text.substr(member.value_end);
 }
 
@@ -189,8 +189,7 @@ Result<std::string, std::string> heal(const scenario::SourceFile& file, const st
     text = std::move(*edited);
   }
   if (!edit_changed_only(file, text, id, to, requirements)) {
-    return fail(
-        std::string("its recorded failure is written in a way of its own: edit it by hand"));
+    return fail(std::string("its recorded failure has an unusual layout: edit it by hand"));
   }
   return text;
 }

@@ -157,8 +157,8 @@ TEST(ReplayHealing, LeavesAloneWhatIsNotCertain) {
     const char* reason;
   } kTable[] = {
       {{failed()}, "fails as recorded"},
-      {{failed(), passed()}, "it failed 1 times of 2"},
-      {{failed("c"), failed("d")}, "now like this, now like that"},
+      {{failed(), passed()}, "it failed in 1 of 2 runs"},
+      {{failed("c"), failed("d")}, "differ from run to run"},
       {{failed("c"), inconclusive()}, "only 1 of 2 runs were judged"},
       {{passed(), inconclusive()}, "it is inconclusive: too late"},
       {{{.verdict = run::Verdict::kSkipped, .failure = {.message = "no quota"}}},

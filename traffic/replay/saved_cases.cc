@@ -40,7 +40,7 @@ Result<void, std::string> replace_file(const scenario::SourceFile& file, const s
                                        const std::string& run_id) {
   const auto now = scenario::read_file(file.name);
   if (!now) return fail(now.error());
-  if (now->content != file.content) return fail(std::string("the file has changed meanwhile"));
+  if (now->content != file.content) return fail(std::string("the file was changed during the run"));
   std::error_code failed;
   const auto place = std::filesystem::canonical(file.name, failed);  // behind links
   if (failed) return fail(failed.message());
@@ -65,7 +65,8 @@ Result<void, std::string> replace_file(const scenario::SourceFile& file, const s
 std::string what_changed(const Replay& replay) {
   return replay.outcome == Replayed::kFixed
              ? "fixed: it must pass from now on"
-             : "changed: it has now " + run::quoted_signature(signature(replay.result.failure));
+             : "changed: its signature is now " +
+                   run::quoted_signature(signature(replay.result.failure));
 }
 
 void heal_file(const scenario::SourceFile& file, const SavedCases& saved, ReplayRun& run,
@@ -101,7 +102,7 @@ void heal_file(const scenario::SourceFile& file, const SavedCases& saved, Replay
 
 }  // namespace
 
-// Ids are unique within a file alone: the same case may have been saved in two folders.
+// Ids are unique only within a file: the same case may have been saved in two folders.
 SavedCases load_cases(std::vector<scenario::SourceFile> files,
                       std::vector<std::string>& diagnostics) {
   std::vector<scenario::LoadError> errors;

@@ -5,7 +5,7 @@
 //   // ... they run; `run` has what came of them
 //   heal_files(saved, run, "ab12cd34");
 //
-// Thread safe, as far as nobody else writes the files.
+// Thread safe, as long as the files are not written by others.
 #pragma once
 
 #include <string>

@@ -132,7 +132,7 @@ TEST_F(Healing, GivesWhatHasChangedItsNewSignature) {
   const Session session = heal_at(says_missing());
   ASSERT_THAT(session.run.healed, SizeIs(1));
   EXPECT_THAT(session.run.healed[0],
-              testing::StartsWith(place() + "changed: it has now 'SET-NOT-APPLIED-1: "));
+              testing::StartsWith(place() + "changed: its signature is now 'SET-NOT-APPLIED-1: "));
   EXPECT_EQ(text(), nx_case(recorded_at(says_missing())));
   const Session again = heal_at(says_missing());
   EXPECT_THAT(outcomes(again), ElementsAre("saved.nx still failing"));
@@ -168,7 +168,7 @@ TEST_F(Healing, LeavesAloneAFileThatHasChangedMeanwhile) {
   meanwhile_ = [&] { folder_.write("nx.yaml", mine); };
   const Session session = heal_at(right());
   EXPECT_THAT(session.run.not_healed,
-              ElementsAre(path_.string() + ": the file has changed meanwhile"));
+              ElementsAre(path_.string() + ": the file was changed during the run"));
   EXPECT_EQ(text(), mine);
 }
 
@@ -196,7 +196,7 @@ TEST_F(Healing, RefusesWhatFailsNowAndThen) {
   };
   const Session session = heal_at(store, "nx.yaml", 3);
   EXPECT_THAT(outcomes(session), ElementsAre("saved.nx flaky"));
-  EXPECT_THAT(session.run.not_healed, ElementsAre(place() + "it failed 2 times of 3"));
+  EXPECT_THAT(session.run.not_healed, ElementsAre(place() + "it failed in 2 of 3 runs"));
   EXPECT_EQ(text(), before_);
 }
 

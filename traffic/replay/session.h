@@ -1,4 +1,4 @@
-// What `replay` runs, and what came of it: cases run as often as asked, in rounds.
+// What `replay` runs, and its results: cases run as often as wanted, in rounds.
 //
 //   Session session{.saved = load_saved_cases(paths, complaints), .context = ...};
 //   session.run_ids = {"ab12cd34"};
@@ -43,7 +43,7 @@ using Progress = std::function<void(const run::CaseResult&, std::size_t done, st
 void run_rounds(Session& session, endpoint::Endpoint& endpoint, const Progress& progress,
                 const std::atomic<bool>& stop);
 
-// Nothing can be run: all cases are "not run" for this reason, and `code` is what that comes to.
+// Nothing can be run: all cases are "not run" for this reason, and `code` is the exit code.
 void do_not_begin(Session& session, const std::string& reason, run::ExitCode code);
 [[nodiscard]] Result<void, std::string> read_cases_json(const std::string& json, Session& session);
 

@@ -41,11 +41,11 @@ using workload::Operation;
 using workload::Trace;
 
 constexpr std::size_t kConfirmations = 5;
-// One operation of so many is changed as a fuzzer does, with payloads that are nearly requests.
+// One operation in this many is changed as a fuzzer does, with payloads that are nearly requests.
 constexpr std::size_t kChanged = 3;
 constexpr std::size_t kChanges = 6;  // at most
 constexpr std::size_t kMaxShrinkRuns = 2'000;
-// Smaller traces that are tried at once: those behind the first that fails were tried for nothing.
+// Smaller traces that are tried in parallel: those after the first that fails were tried in vain.
 constexpr std::size_t kShrunkAtOnce = 128;
 constexpr milliseconds kReachable{2'000};
 // Expiries of a trace that is about nothing else: one that is waited for, and one that is not.
@@ -283,7 +283,7 @@ class Explorer {
 
   // ---- A run
 
-  // Nothing when the endpoint is lost. `stop` is asked by any thread.
+  // Nothing when the endpoint is lost. `stop` may be set by any thread.
   std::optional<JudgedRun> judge(const Trace& trace, const std::function<bool()>& stop) {
     const run::SlotGuard slot(slots_, run::Admission::kInTurn);
     const std::size_t number = ++runs_;
@@ -324,7 +324,7 @@ class Explorer {
     return run;
   }
 
-  // Several traces at once. With `first`, what follows one that is rejected is given up.
+  // Several traces in parallel. With `first`, what follows one that is rejected is given up.
   std::vector<std::optional<JudgedRun>> judge_all(const std::vector<Trace>& all,
                                                   const std::function<bool()>& stop, bool first) {
     std::vector<std::optional<JudgedRun>> out(all.size());
@@ -356,7 +356,7 @@ class Explorer {
 
   // Takes the first smaller trace that fails and begins again, until none does.
   Counterexample shrink() {
-    tell("making the trace smaller");
+    tell("shrinking the workload");
     looking_again_ = true;
     const std::size_t example = first_failing_.exchange(kNone);
     rc::Shrinkable<Trace> smallest = shrinkable(example);
@@ -439,7 +439,7 @@ class Explorer {
 
   // How often it fails. Where the smaller workload does not fail again, the first one may.
   void confirm(Counterexample& found) {
-    tell("running it again");
+    tell("repeating it");
     const SteadyClock::time_point end = SteadyClock::now() + kConfirmTime;
     const auto stop = [&] { return stop_ || lost_ || SteadyClock::now() >= end; };
     run_again(found, stop);
@@ -453,7 +453,7 @@ class Explorer {
     if (unshrunk.failed > 0) found = std::move(unshrunk);
   }
 
-  // One after the other: what a store mixes up between requests depends on who else asks.
+  // One after the other: what a store mixes up between requests depends on the other clients.
   void run_again(Counterexample& found, const std::function<bool()>& stop) {
     for (std::size_t i = 0; i < kConfirmations && !stop(); ++i) {
       auto run = judge(found.trace, stop);

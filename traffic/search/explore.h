@@ -1,5 +1,5 @@
 // Random workloads against any store, judged by the oracle. RapidCheck makes the traces and makes
-// them smaller; each runs with keys and clients of its own.
+// them smaller; each runs with its own keys and clients.
 //
 //   ExploreResult result = explore(endpoint, {.seed = 1, .max_time = 60s}, stop, progress);
 //   for (const Counterexample& found : result.found) print(found.trace);
@@ -40,13 +40,13 @@ struct ExploreOptions {
   std::chrono::milliseconds max_time{60'000};
   // Instead of random traces these, of which none is left out. Null: random ones.
   const workload::Enumeration* all = nullptr;
-  std::size_t jobs = 1;             // traces at once
-  std::size_t running = 0;          // of these, at most so many that do not wait; 0: jobs
+  std::size_t jobs = 1;             // traces in parallel
+  std::size_t running = 0;          // at most this many of them that do not wait; 0: jobs
   bool fresh_connections = false;   // no trace uses a connection that another has left clean
   std::size_t max_operations = 40;  // of a trace
   std::size_t stop_after = 1;       // counter-examples, each of another requirement
-  // Rejections that do not count, e.g. because they are known; the search goes on. Empty: none.
-  // Called by several threads at once.
+  // Rejections that do not count, e.g. because they are known; the search continues. Empty: none.
+  // Called by several threads concurrently.
   std::function<bool(const judge::Judgement&)> ignores{};
 };
 
@@ -74,8 +74,8 @@ struct ExploreProgress {
   std::size_t undecidable = 0;  // of these
   std::size_t ignored = 0;      // rejections
   std::size_t cut_short = 0;    // examples during which a connection ended
-  std::size_t of = 0;           // so many examples are asked for; 0: as many as there is time for
-  std::size_t in_all = 0;       // so many the enumeration has, of which a part may be asked for
+  std::size_t of = 0;           // examples to run; 0: as many as there is time for
+  std::size_t in_all = 0;       // workloads of the enumeration, of which a part may be selected
   std::string doing{};          // empty while it searches
 };
 
@@ -99,7 +99,7 @@ struct ExploreResult {
                                     const std::atomic<bool>& stop,
                                     const std::function<void(const ExploreProgress&)>& progress);
 
-// Runs one trace as explore() does, `runs` times, each with keys of its own and as many at once as
+// Runs one trace as explore() does, `runs` times, each with its own keys and as many in parallel as
 // options.jobs allows. Returns those that came to an end or were rejected; the error when the
 // endpoint is lost.
 [[nodiscard]] Result<std::vector<JudgedRun>, endpoint::Error> rerun(endpoint::Endpoint& endpoint,

@@ -5,20 +5,24 @@
 #include <fmt/format.h>
 
 #include "base/durations.h"
+#include "base/text/text_wrap.h"
 
 namespace fencepost::search {
 namespace {
 
-constexpr std::size_t kMaxCutShort = 20;  // one workload of so many
+constexpr std::size_t kMaxCutShort = 20;  // one workload in this many
 
 }  // namespace
 
 std::string progress_text(const ExploreProgress& progress, bool ended) {
   const double took = std::max(in_seconds(progress.elapsed), 0.001);
-  const std::string of = progress.of > 0 ? fmt::format(" of {}", progress.of) : "";
+  const std::string workloads =
+      progress.of > 0
+          ? fmt::format("{} of {}", progress.examples, text::counted(progress.of, "workload"))
+          : text::counted(progress.examples, "workload");
   std::string out =
-      fmt::format("{:.0f} s  {}{} workloads  {} operations ({:.0f}/s)  {} undecidable",
-                  in_seconds(progress.elapsed), progress.examples, of, progress.requests,
+      fmt::format("{:.0f} s  {}  {} ({:.0f}/s)  {} undecidable", in_seconds(progress.elapsed),
+                  workloads, text::counted(progress.requests, "operation"),
                   static_cast<double>(progress.requests) / took, progress.undecidable);
   if (!ended && progress.examples > 0 && progress.examples < progress.of) {
     out += fmt::format("  about {:.0f} s to go",
@@ -35,10 +39,12 @@ std::string progress_text(const ExploreProgress& progress, bool ended) {
 std::string basis_text(const judge::OracleBasis& basis, bool is_auto) {
   const bool by_article = basis.dialect == codec::DialectId::kDocumented;
   std::string out = !by_article ? "the article and the deployed service"
-                    : is_auto   ? "the article alone, as its spellings are those of the article"
-                                : "the article alone";
+                    : is_auto
+                        ? "the article alone, because the store uses the spellings of the article"
+                        : "the article alone";
   if (basis.waived.empty()) return out;
-  return out + fmt::format("; {} rules do not bind the store", basis.waived.size());
+  return out + fmt::format("; {} not apply", text::counted(basis.waived.size(), "rule") +
+                                                 (basis.waived.size() == 1 ? " does" : " do"));
 }
 
 bool too_many_cut_short(std::size_t cut_short, std::size_t workloads) {
@@ -56,7 +62,8 @@ Conclusion conclude(const ExploreResult& result) {
   }
   if (result.interrupted) return {.code = kInterrupted, .text = "interrupted"};
   if (!result.found.empty()) {
-    return {.code = kInconclusive, .text = "seen once, and not again: nothing is proved"};
+    return {.code = kInconclusive,
+            .text = "a rejection was seen once and not reproduced: nothing is proved"};
   }
   const ExploreProgress& done = result.progress;
   if (done.requests == 0) {
@@ -66,19 +73,19 @@ Conclusion conclude(const ExploreResult& result) {
     return {
         .code = kInconclusive,
         .text = fmt::format("not decided: {} of {} workloads were cut short by a connection that "
-                            "the broker ended; a green verdict needs {} % of them whole",
+                            "the broker ended; a pass needs {} % of them complete",
                             done.cut_short, done.examples, 100 - 100 / kMaxCutShort)};
   }
   if (done.undecidable > done.requests / 2) {
     return {.code = kInconclusive,
-            .text = fmt::format("not decided: {} of {} operations could not be judged; a green "
-                                "verdict needs half of them",
+            .text = fmt::format("not decided: {} of {} operations could not be judged; a pass "
+                                "needs half of them judged",
                                 done.undecidable, done.requests)};
   }
   if (done.examples < done.of) {
     return {.code = kInconclusive,
-            .text = fmt::format("not decided: the time was over after {} of {} workloads, none of "
-                                "which breaks a rule; --max-time gives more",
+            .text = fmt::format("not decided: the time ended after {} of {} workloads, none of "
+                                "which breaks a rule; increase --max-time",
                                 done.examples, done.of)};
   }
   if (done.of > 0) {
@@ -95,13 +102,13 @@ Conclusion conclude(const ExploreResult& result) {
 }
 
 std::string open_text(const ExploreResult& result) {
-  constexpr std::size_t kMax = 5;
+  constexpr std::size_t kMax = 3;  // so that it fits a line
   std::vector<std::pair<std::size_t, std::string>> all;
   for (const auto& [requirement, examples] : result.open) all.emplace_back(examples, requirement);
   std::sort(all.rbegin(), all.rend());
   std::string out;
   for (std::size_t i = 0; i < std::min(kMax, all.size()); ++i) {
-    out += fmt::format("{}{} in {} workloads", out.empty() ? "undecidable: " : ", ", all[i].second,
+    out += fmt::format("{}{} ({})", out.empty() ? "undecidable workloads: " : ", ", all[i].second,
                        all[i].first);
   }
   if (all.size() > kMax) out += fmt::format(", and {} more", all.size() - kMax);
@@ -127,8 +134,12 @@ std::string replayed_text(const ReplayedWorkload& replayed) {
       : !recorded.empty() && rejected->rejection->judgement.requirement != recorded
           ? "rejected for another reason"
           : "still rejected";
-  return fmt::format("{}  {}, {} times of {}{}", replayed.file, outcome, times,
-                     replayed.runs.size(), recorded.empty() ? "" : "; recorded: " + recorded);
+  const std::string in =
+      replayed.runs.empty()
+          ? ""
+          : fmt::format(" in {} of {}", times, text::counted(replayed.runs.size(), "run"));
+  return fmt::format("{}  {}{}{}", replayed.file, outcome, in,
+                     recorded.empty() ? "" : "; recorded: " + recorded);
 }
 
 }  // namespace fencepost::search

@@ -17,13 +17,13 @@
 namespace fencepost::search {
 
 // "3 s  200 of 300 workloads  1500 operations (500/s)  2 undecidable  about 2 s to go"; the
-// last of it only while it goes on.
+// last part only during the run.
 [[nodiscard]] std::string progress_text(const ExploreProgress& progress, bool ended = false);
 
-// "the article alone; 12 rules do not bind the store". `is_auto`: nobody has said which it is.
+// "the article alone; 12 rules do not apply". `is_auto`: the profile was not given.
 [[nodiscard]] std::string basis_text(const judge::OracleBasis& basis, bool is_auto);
 
-// Of so many workloads: too little is judged then for a green verdict.
+// Is too little judged for a pass?
 [[nodiscard]] bool too_many_cut_short(std::size_t cut_short, std::size_t workloads);
 
 struct Conclusion {
@@ -37,7 +37,7 @@ struct Conclusion {
 // decided, all workloads of an enumeration.
 [[nodiscard]] Conclusion conclude(const ExploreResult& result);
 
-// "undecidable: SET-PX-OPEN-8 in 12 workloads, ..."; empty: everything was decided.
+// "undecidable workloads: SET-PX-OPEN-8 (12), ..."; empty: everything was decided.
 [[nodiscard]] std::string open_text(const ExploreResult& result);
 
 // A saved workload that was run again, as often as there are `runs`.

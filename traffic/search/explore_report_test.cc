@@ -21,12 +21,12 @@ TEST(ExploreReport, TellsHowFarItHasCome) {
 TEST(ExploreReport, SaysWhatTheStoreIsJudgedBy) {
   EXPECT_EQ(basis_text({}, true), "the article and the deployed service");
   EXPECT_EQ(basis_text({.waived = {"A", "B"}}, false),
-            "the article and the deployed service; 2 rules do not bind the store");
+            "the article and the deployed service; 2 rules do not apply");
   judge::OracleBasis article;
   article.dialect = codec::DialectId::kDocumented;
   EXPECT_EQ(basis_text(article, false), "the article alone");
   EXPECT_EQ(basis_text(article, true),
-            "the article alone, as its spellings are those of the article");
+            "the article alone, because the store uses the spellings of the article");
 }
 
 TEST(ExploreReport, ConcludesWithTheWorst) {
@@ -38,7 +38,8 @@ TEST(ExploreReport, ConcludesWithTheWorst) {
   EXPECT_EQ(conclude(result).text, "no rule is broken");
   result.found.push_back({.runs = 5, .failed = 0});
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
-  EXPECT_EQ(conclude(result).text, "seen once, and not again: nothing is proved");
+  EXPECT_EQ(conclude(result).text,
+            "a rejection was seen once and not reproduced: nothing is proved");
   result.interrupted = true;
   EXPECT_EQ(conclude(result).code, ExitCode::kInterrupted);
   EXPECT_EQ(conclude(result).text, "interrupted");
@@ -62,8 +63,8 @@ TEST(ExploreReport, ConcludesWhatWasEnumerated) {
             "2 s  100 of 400 workloads  1000 operations (500/s)  0 undecidable");
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
   EXPECT_EQ(conclude(result).text,
-            "not decided: the time was over after 100 of 400 workloads, none of which breaks a "
-            "rule; --max-time gives more");
+            "not decided: the time ended after 100 of 400 workloads, none of which breaks a rule; "
+            "increase --max-time");
   result.progress.examples = 400;
   result.progress.undecidable = 25;
   EXPECT_EQ(conclude(result).code, ExitCode::kConformant);
@@ -74,9 +75,9 @@ TEST(ExploreReport, ConcludesWhatWasEnumerated) {
             "no rule is broken in 400 of 900 workloads; 97.5 % of their operations were decided");
   EXPECT_EQ(open_text(result), "");
   result.open = {{"A", 1}, {"B", 3}};
-  EXPECT_EQ(open_text(result), "undecidable: B in 3 workloads, A in 1 workloads");
+  EXPECT_EQ(open_text(result), "undecidable workloads: B (3), A (1)");
   for (const char* more : {"C", "D", "E", "F"}) result.open[more] = 2;
-  EXPECT_TRUE(open_text(result).ends_with(", and 1 more")) << open_text(result);
+  EXPECT_TRUE(open_text(result).ends_with(", and 3 more")) << open_text(result);
 }
 
 // What a green verdict rests on.
@@ -108,14 +109,16 @@ TEST(ExploreReport, TellsWhatHasBecomeOfASavedWorkload) {
     std::vector<JudgedRun> runs;
     const char* text;
   } kTable[] = {
-      {"", {}, "a.trace  not run, 0 times of 0"},
-      {"", {{}, {}}, "a.trace  accepted, 2 times of 2"},
-      {"FT-LOWER-1", {{}}, "a.trace  accepted, 1 times of 1; recorded: FT-LOWER-1"},
-      {"", {{}, wrong}, "a.trace  still rejected, 1 times of 2"},
-      {"FT-LOWER-1", {wrong, wrong}, "a.trace  still rejected, 2 times of 2; recorded: FT-LOWER-1"},
+      {"", {}, "a.trace  not run"},
+      {"", {{}, {}}, "a.trace  accepted in 2 of 2 runs"},
+      {"FT-LOWER-1", {{}}, "a.trace  accepted in 1 of 1 run; recorded: FT-LOWER-1"},
+      {"", {{}, wrong}, "a.trace  still rejected in 1 of 2 runs"},
+      {"FT-LOWER-1",
+       {wrong, wrong},
+       "a.trace  still rejected in 2 of 2 runs; recorded: FT-LOWER-1"},
       {"SET-NX-2",
        {wrong},
-       "a.trace  rejected for another reason, 1 times of 1; recorded: SET-NX-2"},
+       "a.trace  rejected for another reason in 1 of 1 run; recorded: SET-NX-2"},
   };
   for (const auto& row : kTable) {
     const ReplayedWorkload replayed{

@@ -170,7 +170,7 @@ TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
   const ExploreResult result =
       explore(*endpoint, options, kNeverStop, [&](const ExploreProgress& progress) {
         // One request of a smaller workload takes longer than all of them may.
-        delay = progress.doing == "making the trace smaller" ? 3s : 0s;
+        delay = progress.doing == "shrinking the workload" ? 3s : 0s;
       });
   ASSERT_EQ(result.found.size(), 1U);
   EXPECT_FALSE(result.found.front().is_smallest);

@@ -422,7 +422,7 @@ class Run {
     run::WrittenKeys written{.client_id = options_.client_id_prefix + "z",
                              .timeout = options_.timeout};
     // No key holds a greater one, and it is not too far ahead, as a SET was applied with it. What
-    // GET and KEYNOTIFY were asked with says nothing: they ignore tokens. (Req: FT-OPEN-1)
+    // GET and KEYNOTIFY were sent with shows nothing: they ignore tokens. (Req: FT-OPEN-1)
     if (greatest_token_) written.token = hlc::format(*greatest_token_, hlc::Padding::kNone);
     for (const auto& [key, yes] : written_) written.keys.push_back(key);
     remove_keys(session_, written, options_.pool);

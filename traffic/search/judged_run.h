@@ -39,7 +39,7 @@ struct JudgedRunOptions {
   std::optional<std::chrono::milliseconds> short_expiry{};
   // Asked before each operation: true ends the run there. Empty: nothing does.
   std::function<bool()> stop{};
-  // Rejections that are known: they are counted, and the run goes on. Empty: none is.
+  // Rejections that are known: they are counted, and the run continues. Empty: none is.
   std::function<bool(const judge::Judgement&)> is_known{};
   bool keeps_packets = false;  // fills JudgedRun::packets
   bool removes_keys = false;   // afterwards those that it has written, as far as the store lets it

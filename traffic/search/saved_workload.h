@@ -1,6 +1,6 @@
 // A workload in a file, so that it can be run and judged again: what `explore` saves of a rejection
 // that a scenario cannot say. The operations are lines as in fuzz/traces (workload/trace_text.h),
-// and whatever is known beside them stands in comments above:
+// and everything else that is known is in comments above them:
 //
 //   # requirement: FT-LOWER-1
 //   # endpoint: mqtt://broker:1883
