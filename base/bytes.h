@@ -13,7 +13,7 @@
 namespace fencepost {
 
 // Printable ASCII stays, `\` and `"` get a backslash, CR LF TAB become \r \n \t, every other byte
-// \xNN. Longer inputs than `max_bytes` are cut, and the cut says how much is missing: `... (65000
+// \xNN. Longer inputs than `max_bytes` are cut, and the cut names the full length: `... (65000
 // bytes)`.
 [[nodiscard]] std::string escape(std::string_view bytes, std::size_t max_bytes = 4096);
 

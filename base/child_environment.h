@@ -21,7 +21,7 @@ namespace fencepost {
 [[nodiscard]] std::vector<std::string> environment_of_child(
     const std::vector<std::string>& more = {});
 
-// What a child inherits, with ours in the place of variables of the same names.
+// What a child inherits, with ours instead of variables of the same names.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& inherited,
                                                         const std::vector<std::string>& ours);
 

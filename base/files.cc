@@ -23,7 +23,7 @@ constexpr std::size_t kReadBytes = 65'536;
 
 std::string words_of(int code) {
   if (code == ETIMEDOUT) {
-    return "nothing has come from it for " + std::to_string(kPatience.count()) + " s";
+    return "no data for " + std::to_string(kPatience.count()) + " s";
   }
   return std::strerror(code);  // NOLINT(concurrency-mt-unsafe): glibc's is safe
 }

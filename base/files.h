@@ -1,5 +1,5 @@
-// Reads files that somebody else may have made: within a limit, and without waiting for ever.
-// Writes files where somebody else may have put something: another file of that name is replaced,
+// Reads untrusted files: within a limit, and without waiting forever.
+// Writes files at untrusted places: an existing file of that name is replaced,
 // and a link there is, but neither is ever followed or emptied.
 //
 //   const auto content = read_whole_file("report.json");
@@ -18,9 +18,9 @@
 
 namespace fencepost {
 
-// Of any file that is read whole: several times what the largest of ours has.
+// Limit of a file that is read whole: several times the size of our largest.
 inline constexpr std::size_t kMaxFileBytes = std::size_t{64} << 20U;
-// Of one line of a file that is read line by line.
+// Limit of one line of a file that is read line by line.
 inline constexpr std::size_t kMaxLineBytes = std::size_t{8} << 20U;
 
 // The bytes of a file, pipe or device; the error is a sentence with the path and no content. A pipe
@@ -28,7 +28,7 @@ inline constexpr std::size_t kMaxLineBytes = std::size_t{8} << 20U;
 [[nodiscard]] Result<std::string, std::string> read_whole_file(
     const std::string& path, std::size_t most_bytes = kMaxFileBytes);
 
-// What these write has this mode, and what umask says.
+// Mode of written files, before umask.
 inline constexpr unsigned kNewFileMode = 0666;
 
 // A descriptor of a new and empty file that stands at `path` from now on, for writing and reading;

@@ -99,7 +99,7 @@ TEST_F(Files, MayBePipes) {
 TEST_F(Files, NobodyWaitsForAPipeThatNobodyWritesTo) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   EXPECT_EQ(read_whole_file(path("pipe")).error(),
-            "cannot read " + path("pipe") + ": nothing has come from it for 4 s");
+            "cannot read " + path("pipe") + ": no data for 4 s");
 }
 
 std::string content_of(const std::string& path) { return *read_whole_file(path); }

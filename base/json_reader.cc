@@ -102,7 +102,7 @@ std::vector<std::string> JsonMembers::texts(const char* name) const {
 
 std::string JsonMembers::to_bytes(const std::string& escaped, const std::string& where) const {
   auto out = unescape(escaped);
-  if (!out) diagnostic_.add(where, "has an escape that is none of \\\\ \\\" \\r \\n \\t \\xNN");
+  if (!out) diagnostic_.add(where, "has an escape that is not one of \\\\ \\\" \\r \\n \\t \\xNN");
   return out.value_or("");
 }
 

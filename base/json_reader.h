@@ -1,4 +1,4 @@
-// Reads JSON that somebody else may have written: every member is asked for with its type, and the
+// Reads untrusted JSON: every member is read with its expected type, and the
 // first one that is not as it must be is named with its place.
 //
 //   JsonDiagnostic complaint;
@@ -31,14 +31,14 @@ namespace fencepost {
 [[nodiscard]] std::string json_limit_broken(std::string_view text);
 inline constexpr std::size_t kMaxJsonDepth = 100;
 inline constexpr const char* kTooManyValues = "it has more than 6,000,000 values";
-inline constexpr const char* kTooDeep = "it has values within values, more than 100 deep";
+inline constexpr const char* kTooDeep = "its values are nested more than 100 deep";
 
 // The document; a discarded value, which is of no type, when the text is no JSON or breaks a limit.
 // Nothing else of ours parses JSON of others: tests/style_check.py.
 [[nodiscard]] nlohmann::json read_json(std::string_view text);
 
 // The first complaint about a document. Reading goes on after one, with empty values, so that
-// nobody has to ask after every member.
+// callers need not check after every member.
 class JsonDiagnostic {
  public:
   // `where` is a JSON pointer; empty is the document itself.
@@ -98,7 +98,7 @@ class JsonMembers {
     wrong(name, is_too_large
                     ? "a whole number up to " + std::to_string(std::numeric_limits<T>::max())
                 : least < 0 ? "a whole number"
-                            : "a whole number from " + std::to_string(least) + " on");
+                            : "a whole number, " + std::to_string(least) + " or greater");
     return {};
   }
 

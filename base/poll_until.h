@@ -12,8 +12,8 @@
 namespace fencepost {
 
 // Returns when something has happened to one of them, or at `deadline`, time_point::max() being
-// never: to how many it has, which `revents` tell. A signal does not end it. Negative: poll() could
-// not, for the reason in errno.
+// never: to how many it has, which `revents` shows. A signal does not end it. Negative: poll()
+// could not, for the reason in errno.
 inline int poll_until(std::span<pollfd> entries, std::chrono::steady_clock::time_point deadline) {
   using std::chrono::nanoseconds;
   while (true) {

@@ -10,7 +10,7 @@
 
 namespace fencepost {
 
-// Calls `first` in a thread of its own and `second` in the caller's, at once; one after the other
+// Calls `first` in another thread and `second` in the caller's, in parallel; one after the other
 // where there is no thread to be had. Returns when both have returned. Neither may throw.
 template <typename First, typename Second>
 void run_side_by_side(const First& first, const Second& second) {
@@ -23,8 +23,9 @@ void run_side_by_side(const First& first, const Second& second) {
   second();
 }
 
-// Calls `work` in `count` threads at once, of which the caller's is one; in fewer where no more can
-// be had. Returns when all have returned; with a count of 0, without a call. `work` may not throw.
+// Calls `work` in `count` parallel threads, of which the caller's is one; in fewer where no more
+// can be had. Returns when all have returned; with a count of 0, without a call. `work` may not
+// throw.
 template <typename Work>
 void run_in_threads(std::size_t count, const Work& work) {
   if (count == 0) return;

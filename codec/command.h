@@ -1,4 +1,4 @@
-// A request of the state store, typed: what a client asks for, once its bytes have been understood.
+// A request to the state store, typed and decoded.
 //
 //   Result<Command, ErrorCode> command = parse_command(payload, dialect(DialectId::kDeployed));
 //   command->verb == Verb::kSet;  command->key == "k";
@@ -33,7 +33,7 @@ struct Command {
   std::string_view value{};  // SET and VDEL; may be empty
   Condition condition = Condition::kAlways;
   std::optional<std::chrono::milliseconds>
-      expires_after{};  // PX; zero is legal and expires at once
+      expires_after{};  // PX; zero is legal and expires immediately
   bool stop = false;    // KEYNOTIFY key STOP
 
   friend bool operator==(const Command&, const Command&) = default;

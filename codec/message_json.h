@@ -1,5 +1,5 @@
 // The one JSON form of a message, in the logs of `fencepost serve --record` and in reports:
-// docs/message.schema.json. Whatever bytes a peer has sent are text with the escapes of
+// docs/message.schema.json. Bytes that a peer sent are text with the escapes of
 // base/bytes.h, as JSON strings must be UTF-8; correlation data is Base16.
 //
 //   {"topic": "t", "payload": "*1\\r\\n...", "qos": 1, "retain": false, "user_properties":
@@ -21,8 +21,8 @@ namespace fencepost::codec {
 // message_of() of it is the message again.
 [[nodiscard]] nlohmann::ordered_json to_json(const Message& message);
 
-// What is wrong goes to the complaint of `members`; a message comes back in any case. Members that
-// are none of a message are ignored.
+// What is wrong goes to the complaint of `members`; a message comes back in any case. Unknown
+// members are ignored.
 [[nodiscard]] Message message_of(const JsonMembers& members);
 
 }  // namespace fencepost::codec

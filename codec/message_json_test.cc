@@ -71,16 +71,16 @@ TEST(MessageJson, NamesThePlaceOfWhatIsWrong) {
   const Row rows[] = {
       {"topic", nullptr, R"(/: has no member "topic")"},
       {"topic", 7, "/topic: must be a string, not 7"},
-      {"payload", "\\x0", "/payload: has an escape that is none of \\\\ \\\" \\r \\n \\t \\xNN"},
+      {"payload", "\\x0", "/payload: has an escape that is not one of \\\\ \\\" \\r \\n \\t \\xNN"},
       {"qos", 3, "/qos: must be 0, 1 or 2, not 3"},
-      {"qos", -1, "/qos: must be a whole number from 0 on, not -1"},
+      {"qos", -1, "/qos: must be a whole number, 0 or greater, not -1"},
       {"retain", "yes", R"(/retain: must be true or false, not "yes")"},
       {"correlation_data", "0a", R"(/correlation_data: must be upper-case Base16, not "0a")"},
       {"payload_format", 256, "/payload_format: must be a whole number up to 255, not 256"},
       {"user_properties", json::array({json::array({"a"})}),
        "/user_properties: must be a list of [name, value]"},
       {"user_properties", json::array({json::array({"a", "\\q"})}),
-       "/user_properties/0: has an escape that is none of \\\\ \\\" \\r \\n \\t \\xNN"}};
+       "/user_properties/0: has an escape that is not one of \\\\ \\\" \\r \\n \\t \\xNN"}};
   for (const Row& row : rows) {
     json document = json::parse(to_json(with_everything()).dump());
     if (row.value.is_null()) {

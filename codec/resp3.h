@@ -95,7 +95,7 @@ struct Value {
 void append_array_header(std::string& out, std::size_t count);
 void append_bulk(std::string& out, std::string_view bytes);
 
-// The bytes of a command, whatever its arguments are. `arguments` may be empty (`*0`).
+// The bytes of a command with any arguments. `arguments` may be empty (`*0`).
 [[nodiscard]] std::string encode_command(const std::vector<std::string_view>& arguments);
 
 }  // namespace fencepost::codec

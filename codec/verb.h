@@ -1,4 +1,4 @@
-// The verbs of the protocol and what is so of each, once for all: who asks for a property here need
+// The verbs of the protocol and their properties, in one table: code that uses it need
 // not be changed for another verb.
 //
 //   has_value(Verb::kVdel);  removes(Verb::kDel);  name(Verb::kSet) == "SET";

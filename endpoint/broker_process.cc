@@ -75,8 +75,9 @@ class Configuration {
       return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
     });
     if (wrong && wrong_.empty()) {
-      wrong_ = std::string(option) +
-               ": a value with control characters or line ends; a broker's configuration has none";
+      wrong_ =
+          std::string(option) +
+          ": has control characters or line breaks, which the broker's configuration cannot hold";
     }
     if (!wrong) text_ += std::string(setting) + " " + std::string(value) + "\n";
   }
@@ -299,7 +300,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
   if (options.with_store && !plugin) {
     return fail(StartError{StartErrorKind::kMissingProgram,
                            std::string("the broker plugin ") + kPluginName +
-                               " is not beside this program: run ci/build"});
+                               " is not in the folder of this program: run ci/build"});
   }
   const MemoryFile authorization("fencepost-authorization", options.authorization_json);
   const int attempts = options.port == 0 ? kPortAttempts : 1;

@@ -5,7 +5,7 @@
 //   connect_to("127.0.0.1", (*broker)->port());
 //
 // Nothing is left behind: the configuration lives in memory only, the child ends with this object,
-// and it ends by itself when this process is gone, even when that was killed.
+// and it ends when this process ends, even when that was killed.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ namespace fencepost::endpoint {
 struct TlsListener {
   std::filesystem::path certificate;
   std::filesystem::path key;
-  std::filesystem::path ca{};        // of the client certificates; empty: none are asked for
+  std::filesystem::path ca{};        // of the client certificates; empty: none are requested
   bool require_certificate = false;  // mutual TLS
   // The listener on `port` is this one: the broker has no plain one on the network.
   bool alone = false;
@@ -59,9 +59,9 @@ struct BrokerOptions {
   std::string node_id = "StateStore";    // of the store's versions
   std::string authorization_json{};      // empty: everybody may do everything
   Conditions conditions{};               // of the store
-  std::string fault{};                   // id of a wrong store; empty: the right one
-  std::uint64_t seed = 1;                // of whatever is random in the wrong one
-  std::string right{};   // decisions of another right store; empty: the reference store
+  std::string fault{};                   // id of a faulty store; empty: the right one
+  std::uint64_t seed = 1;                // of the random choices in the wrong one
+  std::string right{};   // decisions of another conforming store; empty: the reference store
   std::string record{};  // the plugin appends all traffic to this file
   // Every subscriber sees requests and notifications, and observers have to subscribe.
   bool open_routing = false;

@@ -896,7 +896,7 @@ TEST(BrokerTls, RefusesABrokerOfAnotherAuthority) {
   });
   const Error error = world.refusal();
   EXPECT_EQ(error.kind, ErrorKind::kUnreachable);
-  EXPECT_THAT(error.text, HasSubstr("its certificate is not vouched for by "));
+  EXPECT_THAT(error.text, HasSubstr("its certificate is not signed by a trusted CA ("));
   EXPECT_THAT(error.text, HasSubstr("stranger.pem: self-signed certificate in certificate chain"));
 }
 
@@ -920,7 +920,7 @@ TEST(BrokerTls, RefusesAClientWithoutCertificateOrWithAForeignOne) {
     });
     const Error error = world.refusal();
     EXPECT_EQ(error.kind, ErrorKind::kUnreachable) << foreign;
-    EXPECT_THAT(error.text, HasSubstr(foreign ? "unknown ca" : "it wants a certificate of ours"));
+    EXPECT_THAT(error.text, HasSubstr(foreign ? "unknown ca" : "it requires a client certificate"));
   }
 }
 
@@ -939,7 +939,7 @@ TEST(BrokerTls, NamesAFileThatCannotBeRead) {
                  [](MqttOptions& options) { options.ca = "/nonexistent/ca.pem"; });
   const Error error = world.refusal();
   EXPECT_EQ(error.kind, ErrorKind::kUnreachable);
-  EXPECT_THAT(error.text, HasSubstr("cannot use the authorities in /nonexistent/ca.pem: "));
+  EXPECT_THAT(error.text, HasSubstr("cannot use the CA certificates in /nonexistent/ca.pem: "));
 }
 
 TEST(BrokerPassword, LetsInWhoKnowsItAndNobodyElse) {

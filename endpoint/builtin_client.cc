@@ -141,7 +141,7 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
       // A port that wants TLS ends the connection, or sends an alert, which is no packet; where
       // there is a reason code it speaks MQTT.
       if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {
-        error.text += "; if that port wants TLS, write mqtts://";
+        error.text += "; if the port uses TLS, write mqtts://";
       }
       return fail(std::move(error));
     }

@@ -10,7 +10,7 @@
 
 namespace fencepost::endpoint {
 
-// Whatever a broker sends ends at worst its own connection, with Disconnected::text: nothing that
+// At worst, what a broker sends ends its own connection, with Disconnected::text: nothing that
 // MQTT 5 forbids is taken, and of what is not read only so much is kept.
 class BuiltinConnector final : public Connector {
  public:

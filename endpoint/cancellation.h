@@ -1,4 +1,4 @@
-// The end of all waits: a program that is told to end must not wait for endpoints that say nothing.
+// Cancellation: a program that is asked to stop must not wait for silent endpoints.
 //
 //   end_all_waits();  // a client's receive(), connect(), ... return as if their time were up
 //

@@ -407,7 +407,7 @@ bool Connection::has_packet_id() const { return pending_.size() < kPacketIds; }
 
 Error Connection::no_packet_id() {
   return {ErrorKind::kTimeout, "no packet identifier is free: " + std::to_string(kPacketIds) +
-                                   " messages are not acknowledged"};
+                                   " messages are unacknowledged"};
 }
 
 // 2.2.1: not 0, and none that is in use. One must be free.

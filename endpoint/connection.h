@@ -1,4 +1,4 @@
-// One MQTT 5 connection: what has been said on it, and what has not been read. Private to
+// One MQTT 5 connection: its state, and what has not been read. Private to
 // endpoint/.
 #pragma once
 
@@ -29,7 +29,8 @@ namespace fencepost::endpoint {
 // until somebody wants its messages, and the broker has to wait; while an answer is waited for,
 // beyond kMaxUnread, it ends. That, and what all may hold together, is in held_bytes.h.
 inline constexpr std::size_t kMaxUnreadUnasked = std::size_t{16} << 20U;
-// Of one packet to us, unless the endpoint is said to take larger ones. No case sends a larger one.
+// Limit of one packet to us, unless the endpoint is known to take larger ones. No case sends a
+// larger one.
 inline constexpr std::size_t kMaxPacketBytes = std::size_t{20} << 20U;
 
 // Reading is done by the thread that waits for something, else by the loop's: a reply needs no
@@ -53,7 +54,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   [[nodiscard]] Result<wire::Unsuback, Error> unsubscribe(const std::string& filter,
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
-  // At once, whatever the broker's Receive Maximum is; with its own packet id, or the next one.
+  // Immediately, beyond the broker's Receive Maximum; with its own packet id, or the next one.
   [[nodiscard]] Result<void, Error> publish_raw(wire::RawPublish odd, bool numbered);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();
@@ -94,14 +95,14 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void push(Event event, std::size_t bytes);
   [[nodiscard]] Event pop();
   // The broker did what it may not, by this section of MQTT 5, or what is too much for us (no
-  // section): it is told, and the connection ends.
+  // section): it is notified, and the connection ends.
   void refuse(std::uint8_t reason, const std::string& text, std::string_view section);
   void refuse_reasons(std::string_view packet, std::size_t count);
   void end(std::optional<int> reason, const std::string& text, std::string_view section = {});
   void leave(bool politely);
   void rearm() const;
   [[nodiscard]] bool has_enough() const;
-  // Somebody has to be told that there is something for receive().
+  // A waiter must be notified that receive() has something.
   [[nodiscard]] bool has_news() const { return on_event_ && !events_.empty() && !attended_; }
   [[nodiscard]] bool has_packet_id() const;
   [[nodiscard]] static Error no_packet_id();
@@ -128,7 +129,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::uint64_t loop_id_ = 0;             // 0: not watched by the loop
   bool attended_ = false;                 // somebody waits, and reads
   bool paused_ = false;                   // more has been read than is wanted
-  bool closing_ = false;                  // by us: no event tells of it
+  bool closing_ = false;                  // by us: no event reports it
   bool said_farewell_ = false;
   bool ended_ = false;
   std::string end_text_;
@@ -144,12 +145,12 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   bool clean_start_ = true;
   std::optional<wire::Connack> connack_;
   std::uint16_t last_packet_id_ = 0;
-  std::optional<std::uint16_t> awaited_;  // of the SUBSCRIBE or UNSUBSCRIBE under way
+  std::optional<std::uint16_t> awaited_;  // of the SUBSCRIBE or UNSUBSCRIBE in flight
   std::optional<wire::Suback> suback_;
   std::optional<wire::Unsuback> unsuback_;
   std::map<std::uint16_t, Pending> pending_;
-  std::deque<wire::Publish> waiting_;      // until the broker takes more at once
-  std::size_t broker_receives_ = 65'535;   // at once: its Receive Maximum
+  std::deque<wire::Publish> waiting_;      // until the broker takes more
+  std::size_t broker_receives_ = 65'535;   // in flight: its Receive Maximum
   std::size_t we_receive_ = 65'535;        // ours
   std::size_t received_at_once_ = 0;       // of QoS 1 and 2, since we could acknowledge any
   std::set<std::uint16_t> half_received_;  // of QoS 2: delivered, not yet released

@@ -21,7 +21,7 @@ class Connector {
 
 inline constexpr int kFirstErrorReason = 0x80;  // MQTT 5, 2.4
 inline constexpr int kSubscriptionQos = 1;
-// At most so many messages of QoS 1 that are not acknowledged, to us and from us.
+// The maximum of unacknowledged QoS 1 messages, to us and from us.
 inline constexpr int kReceiveMaximum = 65'535;
 
 // The time that MQTT sessions count in: the steady clock of this machine.
@@ -36,7 +36,7 @@ inline constexpr int kReceiveMaximum = 65'535;
 // Of a CONNACK with this reason code.
 [[nodiscard]] Error refused_connection(int reason_code);
 
-// Of a SUBACK with this reason code, which is not the QoS that was asked for.
+// Of a SUBACK with this reason code, which is not the requested QoS.
 [[nodiscard]] Error refused_subscription(const std::string& filter, int reason_code);
 
 // Whose credentials a client of this role uses; null when the endpoint does not have the role.

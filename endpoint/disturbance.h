@@ -1,5 +1,5 @@
-// What can be done to the world of a store, besides asking it: one table, for the language of
-// scenarios, for what cases may require, for descriptors, and for evidence. A new kind is a row
+// What can be done to a store's environment, in addition to requests: one table, for the language
+// of scenarios, for what cases may require, for descriptors, and for evidence. A new kind is a row
 // here, a property of the two JSON Schemas, a line of scenarios/FORMAT.md, and what does it: the
 // hook of a descriptor, and for embedded brokers suite/target/target.cc. See
 // Session::disturb().
@@ -19,7 +19,7 @@ struct DisturbanceKind {
   std::string_view name;
   std::string_view object;     // what is written behind the name in a step
   std::string_view done;       // the object "is <done>"
-  std::string_view to_others;  // why its case runs alone: "a <name> <to_others> of other cases"
+  std::string_view to_others;  // why no other case runs: "a <name> <to_others> of other cases"
   std::string_view meaning;    // of the capability
   std::string_view provide;    // what to do when that is missing
   bool ends_connections;       // all of them: each client connects again at its next step

@@ -57,7 +57,7 @@ struct PublishRefused {
 };
 struct Disconnected {
   std::optional<int> reason_code{};  // of a DISCONNECT packet; brokers may close without one
-  std::string text{};  // what the broker did that no client can go on with; empty: it just ended it
+  std::string text{};     // the protocol error of the broker; empty: it just ended the connection
   std::string section{};  // of MQTT 5, which forbids a server what `text` says: "4.3.2"; or empty
 };
 
@@ -72,7 +72,7 @@ class Clock {
   virtual ~Clock() = default;
   // Milliseconds since the Unix epoch, as a client near the store would read them.
   [[nodiscard]] virtual std::uint64_t wall_ms() const = 0;
-  // Monotonic; only differences mean something.
+  // Monotonic; only differences are meaningful.
   [[nodiscard]] virtual Duration now() const = 0;
   // Returns when `now()` has reached `time`.
   virtual void wait_until(Duration time) = 0;
@@ -94,20 +94,20 @@ class Client {
   virtual ~Client() = default;
 
   // Waits for the SUBACK. A refusal is kNotAllowed with its reason code, and so is a grant of
-  // another QoS than 1, which was asked for.
+  // another QoS than 1, the requested one.
   [[nodiscard]] virtual Result<void, Error> subscribe(const std::string& filter) = 0;
 
   // Ends a subscription; waits for the UNSUBACK.
   [[nodiscard]] virtual Result<void, Error> unsubscribe(const std::string& filter) = 0;
 
-  // Hands the message over; what the broker says of it arrives through receive(). kLost after the
+  // Hands the message over; the broker's answer arrives through receive(). kLost after the
   // connection has ended, kInvalid for what the client library cannot put into a packet.
   [[nodiscard]] virtual Result<void, Error> publish(const codec::Message& message) = 0;
 
   // The same in such a packet. kInvalid without Capabilities::raw_packets.
   [[nodiscard]] virtual Result<void, Error> publish_raw(const codec::Message& /*message*/,
                                                         const RawPacket& /*odd*/) {
-    return fail(Error{ErrorKind::kInvalid, "this client sends no odd packets"});
+    return fail(Error{ErrorKind::kInvalid, "this client cannot send raw packets"});
   }
 
   // The next event, in order of arrival; nothing when none came within `timeout` of the session's
@@ -124,7 +124,7 @@ class Client {
   // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for odd
   // packets. What it has not within `timeout` of our time ends the connection, with
   // Disconnected::section. A client without acknowledgements, or of a library that does not tell of
-  // them, returns at once.
+  // them, returns immediately.
   virtual void await_acknowledgements(Duration /*timeout*/) {}
 
   // Between gather(true) and gather(false) what is published is kept back, and then written at
@@ -186,8 +186,8 @@ class Session {
   using Prepare = std::function<Result<void, Error>(std::size_t number, Client& client)>;
 
   // Connects each of these and calls `prepare` with it: one result for each, in their order. Over a
-  // network some do so at once, on several threads, as each takes several round trips. When one has
-  // failed, no other is begun: those are kInvalid, and behind it.
+  // network some do so in parallel, on several threads, as each takes several round trips. When one
+  // has failed, no other is begun: those are kInvalid, and behind it.
   [[nodiscard]] virtual std::vector<Result<std::unique_ptr<Client>, Error>> connect_all(
       const std::vector<ClientOptions>& all, const Prepare& prepare) {
     std::vector<Result<std::unique_ptr<Client>, Error>> out(all.size());
@@ -230,7 +230,7 @@ struct Capabilities {
   bool has_isolated_broker = false;    // SessionRequest::isolated is on a broker of its own
   bool ephemeral = false;              // it and its keys are gone when the run ends
   bool exact_clock = false;            // the store reads the very clock of the sessions
-  std::vector<std::string> roles{};    // credentials besides the default ones, e.g. "restricted"
+  std::vector<std::string> roles{};    // more than the default ones, e.g. "restricted"
   // By role: the only client id that has its rights. One client at a time can use it.
   std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};     // bytes that a PUBLISH may have, when known
@@ -242,8 +242,8 @@ struct Capabilities {
 };
 
 struct SessionRequest {
-  // Who asks, e.g. "SET-1/2", each one once: endpoints that write evidence, or judge it, find what
-  // belongs to him by it. Empty: nobody whose session is looked for again.
+  // The caller, e.g. "SET-1/2", each one once: endpoints that write evidence, or judge it, find
+  // what belongs to him by it. Empty: nobody whose session is looked for again.
   std::string caller{};
   // For a case that disturbs others: that fills the quota, sends the largest packets or restarts
   // the broker. An endpoint may keep a broker with low limits for those, so that they disturb
@@ -263,7 +263,7 @@ class Endpoint {
   // where sessions are views of one broker and one clock.
   [[nodiscard]] virtual bool sessions_share_clients() const { return false; }
 
-  // Is the endpoint still there? Asked after a connection broke; answers within `timeout`. For
+  // Is the endpoint still there? Called after a connection broke; answers within `timeout`. For
   // `caller` see SessionRequest.
   [[nodiscard]] virtual Result<void, Error> check_reachable(Duration timeout,
                                                             const std::string& caller = {}) = 0;

@@ -20,7 +20,7 @@ namespace fencepost::endpoint {
 inline constexpr std::size_t kMaxHeldOfAll = std::size_t{96} << 20U;
 inline constexpr std::size_t kHeldOfEach = std::size_t{512} << 10U;
 
-// Of one connection, messages that nobody has read yet: beyond that it ends.
+// Limit of unread messages of one connection: beyond it, the connection ends.
 inline constexpr std::size_t kMaxUnread = std::size_t{64} << 20U;
 
 // What a message that nobody has read yet takes, about.

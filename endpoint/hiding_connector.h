@@ -1,4 +1,4 @@
-// Connections on which no password of ours is said back: what a broker or a store puts of one into
+// Connections on which no password of ours is echoed: what a broker or a store puts of one into
 // a message or an error text is as many stars, before anything is judged, recorded or printed.
 // Private to endpoint/.
 #pragma once

@@ -33,7 +33,7 @@ class LatePubacks {
   LatePubacks(const PubackError& error, std::uint64_t& counted)
       : error_(error), counted_(counted) {}
 
-  // Bytes of the broker; those that the client gets at once. A packet waits until it is whole.
+  // Bytes of the broker; those that the client gets immediately. A packet waits until it is whole.
   [[nodiscard]] std::string add(std::string_view bytes, Moment now);
   // What has been held long enough.
   [[nodiscard]] std::string due(Moment now);

@@ -45,7 +45,7 @@ struct MqttOptions {
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
   Driver driver = Driver::kBuiltin;
-  // Of connecting and subscribing: longer than a broker or a machine with other work stands still.
+  // Time limit for connecting and subscribing: longer than a busy broker or machine stalls.
   Duration timeout = std::chrono::seconds{10};
   // Does this to the broker and returns when that is done; it need not answer yet. They become
   // Capabilities::disturbances. By the name of the kind.

@@ -36,14 +36,14 @@ class Mqtt311Client final : public Client {
     if (answer && answer->code == 0) return {};
     if (answer) {
       return fail(Error{ErrorKind::kNotAllowed,
-                        "the broker refused a CONNECT of MQTT 3.1.1 with return code " +
+                        "the broker refused an MQTT 3.1.1 CONNECT with return code " +
                             std::to_string(answer->code)});
     }
     if (ended_) {
       return fail(Error{ErrorKind::kNotAllowed,
-                        "the broker ended the connection after a CONNECT of MQTT 3.1.1"});
+                        "the broker ended the connection after an MQTT 3.1.1 CONNECT"});
     }
-    return fail(Error{ErrorKind::kTimeout, "the broker did not answer a CONNECT of MQTT 3.1.1"});
+    return fail(Error{ErrorKind::kTimeout, "the broker did not answer an MQTT 3.1.1 CONNECT"});
   }
 
   Result<void, Error> subscribe(const std::string& filter) override {
@@ -56,7 +56,7 @@ class Mqtt311Client final : public Client {
   }
 
   Result<void, Error> unsubscribe(const std::string& /*filter*/) override {
-    return fail(Error{ErrorKind::kInvalid, "a client of MQTT 3.1.1 keeps its subscriptions here"});
+    return fail(Error{ErrorKind::kInvalid, "an MQTT 3.1.1 client cannot unsubscribe"});
   }
 
   Result<void, Error> publish(const codec::Message& message) override {
@@ -82,7 +82,7 @@ class Mqtt311Client final : public Client {
 
  private:
   [[nodiscard]] static Error lost() {
-    return {ErrorKind::kLost, "the connection of a client of MQTT 3.1.1 ended"};
+    return {ErrorKind::kLost, "the connection of an MQTT 3.1.1 client ended"};
   }
 
   Result<void, Error> send(Result<std::string, std::string> bytes) {
@@ -95,7 +95,7 @@ class Mqtt311Client final : public Client {
       ended_ = moved.ended;
       const bool waits = moved.bytes == 0 && !ended_;
       if (waits && !wait_for_descriptor(stream_->descriptor(), false, true, deadline)) {
-        return fail(Error{ErrorKind::kTimeout, "the broker reads nothing"});
+        return fail(Error{ErrorKind::kTimeout, "the broker does not read"});
       }
     }
     if (ended_) return fail(lost());

@@ -1,5 +1,5 @@
-// What an MQTT client may say that a store and its broker have to bear, and few client libraries
-// let one say.
+// What an MQTT client may send that a store and its broker must accept, and few client libraries
+// support.
 #pragma once
 
 #include <cstdint>

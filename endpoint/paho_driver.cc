@@ -20,7 +20,8 @@ Result<const PahoModule*, std::string> load() {
   const auto path = find_beside_program(kPahoModule);
   if (!path) {
     return fail("--driver paho needs the module " + std::string(kPahoModule) +
-                ", which is not beside this program: install it with the program, or run ci/build");
+                ", which is not in the folder of this program: install it with the program, or run "
+                "ci/build");
   }
   void* loaded = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
   // NOLINTNEXTLINE(concurrency-mt-unsafe): glibc's is of one thread

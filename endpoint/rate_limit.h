@@ -1,4 +1,4 @@
-// An endpoint that sends no more than so many messages a second, over all its clients.
+// An endpoint with a limit of messages sent per second, over all its clients.
 #pragma once
 
 #include <memory>

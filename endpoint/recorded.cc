@@ -28,8 +28,9 @@ Result<void, Error> result_of(const Record& record) {
 }
 
 Error not_asked(const std::string& what) {
-  return {ErrorKind::kInternal, "the evidence does not have " + what +
-                                    ": this version of the suite asks what that one did not ask"};
+  return {ErrorKind::kInternal,
+          "the evidence has no record of " + what +
+              ": the version of the suite that wrote it did not request this"};
 }
 
 bool is_event(Kind kind) {
@@ -286,7 +287,7 @@ class PlayedEndpoint final : public Endpoint {
 }  // namespace
 
 Result<Recorded, std::string> Recorded::read(std::string_view file) {
-  if (!evidence::is_evidence(file)) return fail(std::string("is no file of evidence"));
+  if (!evidence::is_evidence(file)) return fail(std::string("is not an evidence file"));
   Recorded out;
   evidence::Frames frames(file);
   std::size_t records = 0;
@@ -294,15 +295,15 @@ Result<Recorded, std::string> Recorded::read(std::string_view file) {
     evidence::Decoder decoder(*frame);
     bool usable = true;
     while (auto record = decoder.next()) {
-      if (++records > kMaxRecords) return fail(std::string("holds more records than it may"));
+      if (++records > kMaxRecords) return fail(std::string("has too many records"));
       usable = usable && has_usable_numbers(*record);
       if (usable) out.add(*std::move(record));
     }
     if (decoder.failed() || !usable) {
-      return fail(std::string("holds what no version of this suite writes"));
+      return fail(std::string("has a record that no version of this suite writes"));
     }
   }
-  if (out.head_.empty()) return fail(std::string("ends before it has said of which run it is"));
+  if (out.head_.empty()) return fail(std::string("is truncated: it ends before its header"));
   out.diagnostic_ = frames.diagnostic();
   out.open_.clear();
   return out;

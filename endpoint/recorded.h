@@ -1,5 +1,5 @@
-// Evidence in the place of an endpoint: whoever asks what was asked then is answered as he was
-// then, at the same times. So a run is judged again by those who judge runs, without a broker.
+// Evidence instead of an endpoint: the same requests get the recorded answers
+// at the recorded times. So a run is judged again by those who judge runs, without a broker.
 //
 //   auto recorded = Recorded::read(file);
 //   auto endpoint = play(*recorded, "mqtt://host", capabilities);
@@ -36,13 +36,13 @@ class Recorded {
     [[nodiscard]] bool is_read() const { return asked && read >= answers; }
   };
 
-  // The error says why the bytes are no evidence. A file that is cut, or damaged somewhere, is read
-  // up to there: see complaint().
+  // The error says why the bytes are not evidence. A file that is cut, or damaged somewhere, is
+  // read up to there: see complaint().
   [[nodiscard]] static Result<Recorded, std::string> read(std::string_view file);
 
   // Of the first record: what run it is; JSON.
   [[nodiscard]] const std::string& head() const { return head_; }
-  // The same, as the file has said it last: the preflight has shown more.
+  // The same, as the file states it last: updated by the preflight.
   [[nodiscard]] const std::string& last_head() const { return last_head_; }
   // Of each case that had finished, in that order; JSON.
   [[nodiscard]] const std::vector<std::string>& cases() const { return cases_; }
@@ -61,7 +61,7 @@ class Recorded {
   // Callers whose sessions nobody has come to the end of, or that have none: what they were
   // answered is not judged. Of a run that came to its end, judged as then, there are none.
   [[nodiscard]] std::vector<std::string> unread() const;
-  // Callers that have asked for two sessions: of no run.
+  // Callers with two sessions, which no run has.
   [[nodiscard]] const std::set<std::string>& twice() const { return twice_; }
   // Null when there is none.
   [[nodiscard]] const Stream* find(const std::string& caller) const;
@@ -84,8 +84,8 @@ class Recorded {
   std::map<std::string, std::optional<evidence::Failure>> reachable_;
 };
 
-// `recorded` must outlive the result. Sessions may be used by different threads at once. What was
-// never asked then is answered with kInternal, so that a case which asks it is inconclusive.
+// `recorded` must outlive the result. Sessions may be used by different threads in parallel. What
+// was never requested is answered with kInternal, so that a case that requests it is inconclusive.
 [[nodiscard]] std::unique_ptr<Endpoint> play(const Recorded& recorded, std::string url,
                                              Capabilities capabilities);
 

@@ -136,11 +136,11 @@ TEST(Recorded, SaysWhyAFileIsNoEvidence) {
   File other_records;
   other_records.frame().raw("\x7f");
   const std::vector<std::pair<std::string, std::string>> rows = {
-      {"", "is no file of evidence"},
-      {"fencepost evidence 2\n", "is no file of evidence"},
-      {std::string(evidence::kMagic), "ends before it has said of which run it is"},
-      {File("").opened(1, "a").bytes(), "ends before it has said of which run it is"},
-      {other_records.bytes(), "holds what no version of this suite writes"}};
+      {"", "is not an evidence file"},
+      {"fencepost evidence 2\n", "is not an evidence file"},
+      {std::string(evidence::kMagic), "is truncated: it ends before its header"},
+      {File("").opened(1, "a").bytes(), "is truncated: it ends before its header"},
+      {other_records.bytes(), "has a record that no version of this suite writes"}};
   for (const auto& [bytes, why] : rows) {
     const auto recorded = Recorded::read(bytes);
     ASSERT_FALSE(recorded) << why;
@@ -160,13 +160,13 @@ TEST(Recorded, RefusesTimesThatNoClockHas) {
     EXPECT_EQ(error_of({.kind = kind, .time = kMax}), "");
     EXPECT_EQ(error_of({.kind = kind, .time = -kMax}), "");
     EXPECT_EQ(error_of({.kind = kind, .time = kMax + 1}),
-              "holds what no version of this suite writes");
+              "has a record that no version of this suite writes");
     EXPECT_EQ(error_of({.kind = kind, .time = -kMax - 1}),
-              "holds what no version of this suite writes");
+              "has a record that no version of this suite writes");
   }
   EXPECT_EQ(error_of({.kind = Kind::kMeasured, .number = kMax}), "");
   EXPECT_EQ(error_of({.kind = Kind::kMeasured, .number = kMax + 1}),
-            "holds what no version of this suite writes");
+            "has a record that no version of this suite writes");
 }
 
 TEST(Recorded, RefusesMoreRecordsThanItMayHave) {
@@ -178,7 +178,7 @@ TEST(Recorded, RefusesMoreRecordsThanItMayHave) {
   encoder.add({.kind = Kind::kNothing});
   const auto recorded = Recorded::read(File().frame().raw(most).raw(encoder.take()).bytes());
   ASSERT_FALSE(recorded);
-  EXPECT_EQ(recorded.error(), "holds more records than it may");
+  EXPECT_EQ(recorded.error(), "has too many records");
 }
 
 File three_sessions() {
@@ -314,7 +314,7 @@ TEST(Play, IsTheEndpointThatItIsSaidToBe) {
   ASSERT_FALSE(reached);
   EXPECT_EQ(reached.error().kind, ErrorKind::kInternal);
   EXPECT_THAT(reached.error().text,
-              HasSubstr("the evidence does not have a look for the endpoint"));
+              HasSubstr("the evidence has no record of a look for the endpoint"));
 }
 
 TEST(Play, AnswersFailuresWithTheirKindTextAndCode) {
@@ -350,7 +350,7 @@ TEST(Play, SaysWhatTheEvidenceDoesNotHave) {
   Played played(file.opened(1, "me").connect(1, 1, "c"));
   const auto text = [](const auto& result) { return result.error().text; };
   EXPECT_THAT(text(played.endpoint().open_session({.caller = "you"})),
-              HasSubstr("does not have a session for you: this version of the suite asks"));
+              HasSubstr("has no record of a session for you: the version of the suite"));
   EXPECT_THAT(text(played->connect({.client_id = "d"})), HasSubstr("a connection as d"));
   const auto client = played.client();
   EXPECT_THAT(text(client->subscribe("f")), HasSubstr("a subscription to f"));

@@ -46,20 +46,20 @@ Result<std::unique_ptr<Recorder>, std::string> Recorder::go_on(const std::string
   const int descriptor =
       ::open(path.c_str(), O_RDWR | O_APPEND | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
   if (descriptor < 0 && errno == ELOOP) {
-    return fail(cannot_write(path, "it is a link, which is not followed"));
+    return fail(cannot_write(path, "it is a symbolic link; name the file itself"));
   }
   if (descriptor < 0) return fail(why_not(path));
   std::unique_ptr<Recorder> out(new Recorder(path, descriptor, evidence::kMaxContent));
   struct stat about {};
   if (::fstat(descriptor, &about) != 0 || !S_ISREG(about.st_mode)) {
-    return fail(cannot_write(path, "it is no file"));
+    return fail(cannot_write(path, "it is not a regular file"));
   }
   if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) {
     return fail(cannot_write(path, "another run is writing it"));
   }
   const std::string before = out->content();
   if (!before.empty() && !evidence::is_evidence(before)) {
-    return fail(cannot_write(path, "there is a file that no run of this version has left"));
+    return fail(cannot_write(path, "the file that is there is not evidence of this version"));
   }
   evidence::Frames frames(before);
   while (frames.next()) {
@@ -119,9 +119,9 @@ Result<void, std::string> Recorder::flush() {
   content_ += records.size();
   if (full_.empty() && content_ > most_content_) {
     constexpr unsigned kMebibyte = 20;
-    full_ = "the evidence " + path_ + " is full: it may have " +
+    full_ = "the evidence " + path_ + " is full: the limit is " +
             std::to_string(most_content_ >> kMebibyte) +
-            " MiB before compression; what came after that is not in it";
+            " MiB before compression; later messages are not in it";
   } else if (full_.empty() && records.size() > evidence::kMaxFrame) {
     full_ = cannot_write(path_, "a message is too large");
   } else if (full_.empty() && !records.empty()) {

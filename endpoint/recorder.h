@@ -1,5 +1,5 @@
-// Writes a file of evidence while a run goes on. What was added is in the file after a moment
-// (kFlushInterval), so that a kill costs no more than that, and at once after flush().
+// Writes an evidence file during a run. What was added is in the file after a moment
+// (kFlushInterval), so that a kill costs no more than that, and immediately after flush().
 //
 //   auto recorder = Recorder::create("run.fpe");
 //   (*recorder)->add({.kind = evidence::Kind::kClosed, .session = 3});
@@ -30,7 +30,7 @@ class Recorder {
   // `most_content`, before compression, is not written.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>, std::string> create(
       const std::string& path, std::size_t most_content = evidence::kMaxContent);
-  // Goes on behind the last whole frame of what a killed run has left. The error says that, or that
+  // Continues after the last whole frame of what a killed run left. The error says that, or that
   // another run has the file, or that it is a link or no file of a run, which stay as they are.
   [[nodiscard]] static Result<std::unique_ptr<Recorder>, std::string> go_on(
       const std::string& path);

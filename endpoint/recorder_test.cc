@@ -119,9 +119,9 @@ TEST_F(RecorderTest, SaysOnceAndForAllThatTheFileIsFull) {
   (*recorder)->add(history(10));
   const auto full = (*recorder)->flush();
   ASSERT_FALSE(full);
-  EXPECT_EQ(full.error(), "the evidence " + path_ +
-                              " is full: it may have 1 MiB before compression; what came after "
-                              "that is not in it");
+  EXPECT_EQ(full.error(),
+            "the evidence " + path_ +
+                " is full: the limit is 1 MiB before compression; later messages are not in it");
   (*recorder)->add({.kind = Kind::kEnd});
   EXPECT_EQ((*recorder)->flush().error(), full.error());
   EXPECT_THAT(records(), SizeIs(1));
@@ -193,7 +193,7 @@ TEST_F(RecorderTest, GoesOnBehindTheLastWholeFrame) {
   }
   EXPECT_THAT(records(), SizeIs(2));
   std::ofstream(path_) << "anything";
-  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("that no run of this version has left"));
+  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("is not evidence of this version"));
   EXPECT_EQ(content(), "anything");
 }
 
@@ -204,8 +204,9 @@ TEST_F(RecorderTest, GoesOnWithNothingThatAnotherRunIsWritingOrThatIsNotOurs) {
   (*first)->remove();
   EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("No such file or directory"));
   std::filesystem::create_symlink("/dev/null", path_);
-  EXPECT_THAT(Recorder::go_on(path_).error(), HasSubstr("it is a link, which is not followed"));
-  EXPECT_THAT(Recorder::go_on("/dev/full").error(), HasSubstr("it is no file"));
+  EXPECT_THAT(Recorder::go_on(path_).error(),
+              HasSubstr("it is a symbolic link; name the file itself"));
+  EXPECT_THAT(Recorder::go_on("/dev/full").error(), HasSubstr("it is not a regular file"));
 }
 
 TEST_F(RecorderTest, KnowsThatItsFileIsGone) {

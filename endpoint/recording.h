@@ -1,4 +1,4 @@
-// An endpoint that keeps evidence of all that it is asked and answers: see recorded.h for the way
+// An endpoint that records all requests and answers: see recorded.h for the way
 // back.
 //
 //   auto recorder = Recorder::create("run.fpe");

@@ -116,7 +116,7 @@ TEST_F(RecordingTest, WhatWasNotAskedIsNotMadeUp) {
   const auto sent = (*client)->publish(request({"DEL", "k"}));
   ASSERT_FALSE(sent);
   EXPECT_EQ(sent.error().kind, ErrorKind::kInternal);
-  EXPECT_THAT(sent.error().text, HasSubstr("the evidence does not have this request"));
+  EXPECT_THAT(sent.error().text, HasSubstr("the evidence has no record of this request"));
 }
 
 // A caller that skips what was done then gets the messages all the same, and time goes on.

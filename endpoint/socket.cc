@@ -40,7 +40,7 @@ Result<Socket, std::string> connect_to(const addrinfo& address, Duration deadlin
   if (connect(socket.descriptor(), address.ai_addr, address.ai_addrlen) == 0) return socket;
   if (errno != EINPROGRESS) return fail(error_text(errno));
   if (!wait_for_descriptor(socket.descriptor(), false, true, deadline)) {
-    return fail(std::string("no answer in time"));
+    return fail(std::string("timed out"));
   }
   int code = 0;
   socklen_t size = sizeof(code);
@@ -89,7 +89,7 @@ Result<Addresses, std::string> resolve(const std::string& host, std::uint16_t po
     }
     if (!wait_for_descriptor(lookup->done.descriptor(), true, false, deadline) ||
         !lookup->is_done.load(std::memory_order_acquire)) {
-      return fail(std::string("no answer of the name server in time"));
+      return fail(std::string("the name server did not answer in time"));
     }
   }
   if (lookup->failed != 0) return fail(std::string(gai_strerror(lookup->failed)));
@@ -136,7 +136,7 @@ Result<Listener, std::string> listen_at(const std::string& address, std::uint16_
   hints.ai_flags = AI_NUMERICHOST;
   addrinfo* found = nullptr;
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
-    return fail(std::string("that is no IP address"));
+    return fail(std::string("it is not an IP address"));
   }
   const Addresses addresses(found);
   Listener out{Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};

@@ -175,7 +175,7 @@ std::string Stream::handshake(Duration deadline) {
     }
     const bool to_write = error == SSL_ERROR_WANT_WRITE;
     if (!wait_for_descriptor(descriptor(), !to_write, to_write, deadline)) {
-      return "no answer to our part of the handshake in time";
+      return "the broker did not answer the handshake in time";
     }
   }
 }

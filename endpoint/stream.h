@@ -40,7 +40,7 @@ class Stream {
   [[nodiscard]] Moved read(char* into, std::size_t size);
   // As much as fits at the moment.
   [[nodiscard]] Moved write(std::string_view bytes);
-  // After a read or a write that moved nothing: has the socket to be writable for it to go on?
+  // After a read or a write that moved nothing: must the socket be writable to continue?
   [[nodiscard]] bool waits_to_write() const { return waits_to_write_; }
 
   // Its handshake is not over.
@@ -50,7 +50,7 @@ class Stream {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   // The peer reads the end; what it sends can still be read.
   void end_writing();
-  // Both sides read the end at once.
+  // Both sides read the end immediately.
   void cut();
 
  private:

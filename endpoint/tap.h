@@ -1,5 +1,5 @@
-// Passes TCP connections on to a broker, and shows what passes to somebody: bytes go on as they
-// are, in both directions, whatever they mean; but for PUBACKs where these have to be late.
+// Forwards TCP connections to a broker, and shows the bytes to a watcher: bytes pass
+// unchanged in both directions, except PUBACKs where these have to be late.
 //
 //   auto tap = Tap::start({.address = "127.0.0.1", .port = 0, .to_port = 1883}, watcher);
 //   if (tap) connect_to("127.0.0.1", (*tap)->port());
@@ -37,7 +37,7 @@ struct TapOptions {
   std::uint16_t port = 0;             // 0: one that is free
   std::string to_address = "127.0.0.1";
   std::uint16_t to_port = 0;
-  std::string to_socket{};  // in the file system, in the place of a port; empty: a port
+  std::string to_socket{};  // in the file system, instead of a port; empty: a port
   // Of TLS between clients and the tap: behind it nothing is encrypted. Empty: there is none.
   std::filesystem::path certificate{};
   std::filesystem::path key{};

@@ -22,17 +22,17 @@ std::string load_files(SSL_CTX* context, const MqttOptions& broker,
                           ? SSL_CTX_set_default_verify_paths(context) == 1
                           : SSL_CTX_load_verify_locations(context, broker.ca.c_str(), nullptr) == 1;
   if (!loaded)
-    return "cannot use the authorities in " + broker.ca.string() + ": " + last_tls_reason();
+    return "cannot use the CA certificates in " + broker.ca.string() + ": " + last_tls_reason();
   const bool own = !credentials.certificate.empty();
   const auto& certificate = own ? credentials.certificate : broker.certificate;
   const auto& key = own ? credentials.key : broker.key;
   if (certificate.empty()) return {};
   if (SSL_CTX_use_certificate_chain_file(context, certificate.c_str()) != 1) {
-    return "cannot use our certificate " + certificate.string() + ": " + last_tls_reason();
+    return "cannot use the client certificate " + certificate.string() + ": " + last_tls_reason();
   }
   const auto& key_file = key.empty() ? certificate : key;
   if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return "cannot use our key " + key_file.string() + ": " + last_tls_reason();
+    return "cannot use the client key " + key_file.string() + ": " + last_tls_reason();
   }
   return {};
 }
@@ -90,7 +90,8 @@ Result<TlsContext, std::string> make_server_context(const std::filesystem::path&
   write_in_parts(context.get());
   if (client_ca.empty()) return context;
   if (SSL_CTX_load_verify_locations(context.get(), client_ca.c_str(), nullptr) != 1) {
-    return fail("cannot use the authorities in " + client_ca.string() + ": " + last_tls_reason());
+    return fail("cannot use the CA certificates in " + client_ca.string() + ": " +
+                last_tls_reason());
   }
   SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
   return context;
@@ -113,21 +114,21 @@ std::string tls_failure(SSL* connection, const MqttOptions& broker) {
   const std::string words = X509_verify_cert_error_string(verified);
   if (wrong_name) return "its certificate is not for " + broker.host + ": " + words;
   if (verified != X509_V_OK) {
-    const std::string authority =
-        broker.ca.empty() ? "the authorities of this system" : broker.ca.string();
-    return "its certificate is not vouched for by " + authority + ": " + words;
+    const std::string authority = broker.ca.empty() ? "the CAs of this system" : broker.ca.string();
+    return "its certificate is not signed by a trusted CA (" + authority + "): " + words;
   }
   const int code = ERR_GET_REASON(ERR_peek_last_error());
   if (ERR_peek_last_error() == 0) {
-    return "it ended the handshake without a word; to a port without TLS, write mqtt://";
+    return "it closed the connection during the handshake; if the port does not use TLS, write "
+           "mqtt://";
   }
   std::string reason = last_tls_reason();
   switch (code) {
     case SSL_R_WRONG_VERSION_NUMBER:
-      return reason + ": that port speaks no TLS, write mqtt://";
+      return reason + ": the port does not use TLS; write mqtt://";
     case SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED:
     case SSL_R_SSLV3_ALERT_HANDSHAKE_FAILURE:
-      return reason + ": it wants a certificate of ours, see tls in the descriptor";
+      return reason + ": it requires a client certificate; give one under tls in the descriptor";
     default:
       return reason;
   }

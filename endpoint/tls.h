@@ -36,7 +36,7 @@ class TlsContexts {
 };
 
 // What our side brings to a handshake of its clients: its certificate and key, and the authorities
-// of their certificates, without which none is asked for.
+// of their certificates, without which none is requested.
 [[nodiscard]] Result<TlsContext, std::string> make_server_context(
     const std::filesystem::path& certificate, const std::filesystem::path& key,
     const std::filesystem::path& client_ca);
@@ -51,9 +51,9 @@ void expect_host(SSL* connection, const std::string& host);
 // OpenSSL's last words on this thread: "wrong version number"; empties its list of errors.
 [[nodiscard]] std::string last_tls_reason();
 
-// A handshake costs both sides milliseconds of processor time. Of a hundred at once the last would
-// wait for all others, and be taken for unanswered: only so many begin while this object lives.
-// Waits for a place. Thread safe.
+// A handshake costs both sides milliseconds of processor time. Of a hundred in parallel the last
+// would wait for all others, and be taken for unanswered: only so many begin while this object
+// lives. Waits for a place. Thread safe.
 class HandshakePlace {
  public:
   explicit HandshakePlace(bool tls);  // nothing without TLS

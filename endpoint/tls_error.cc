@@ -22,7 +22,7 @@ std::string server_files_error(const std::filesystem::path& certificate,
   }
   if (!client_ca.empty() &&
       SSL_CTX_load_verify_locations(context.get(), client_ca.c_str(), nullptr) != 1) {
-    return "cannot use the authorities in " + client_ca.string() + ": " + last_tls_reason();
+    return "cannot use the CA certificates in " + client_ca.string() + ": " + last_tls_reason();
   }
   return {};
 }

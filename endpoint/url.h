@@ -31,7 +31,7 @@ struct Url {
 [[nodiscard]] Result<Url, std::string> parse_url(std::string_view text);
 
 // The text as people may see it, be it a URL or an attempt at one: of a legal URL the password is
-// replaced by ***, of anything else whatever could be a user name or a password.
+// replaced by ***, of anything else all that could be a user name or a password.
 [[nodiscard]] std::string redacted(std::string_view text);
 
 // A legal URL without its password, but with its user; any other text as it is.

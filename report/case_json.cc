@@ -109,7 +109,7 @@ run::Failure failure_of(const JsonMembers& record, const scenario::Case& test_ca
                    .position = test_case.position};
   if (record.has("suspects")) out.candidates = record.texts("suspects");
   const auto kind = judge::mismatch_named(record.text("kind"));
-  if (!kind) record.wrong("kind", "what differs, in the words of this version");
+  if (!kind) record.wrong("kind", "a kind of mismatch that this version knows");
   out.kind = kind.value_or(judge::Mismatch::kOther);
   const std::string known_by = record.text_if_there("signature");
   const std::string rule = out.requirement + ": ";
@@ -235,7 +235,7 @@ run::CaseResult case_of(const JsonMembers& record, const scenario::Case& test_ca
   record.each("transcript", [&](const json& each, const std::string& where) {
     out.transcript.push_back(entry_of(JsonMembers(each, where, inner)));
   });
-  if (inner.any()) record.wrong("transcript", "right: " + inner.text());
+  if (inner.any()) record.wrong("transcript", "valid: " + inner.text());
   return out;
 }
 

@@ -27,7 +27,7 @@ constexpr std::size_t kMaxIds = 3;          // of cases, in one line
 constexpr std::size_t kLabel = 12;          // columns of "  because   "
 constexpr std::size_t kTreeColumns = 18;    // of a line for a case: sign, duration and blanks
 constexpr std::size_t kMinTitle = 20;       // of its title
-constexpr std::size_t kContinuation = 4;    // of a line that is broken
+constexpr std::size_t kContinuation = 4;    // more blanks than the line that is broken
 
 std::string_view sign(run::Verdict verdict) {
   switch (verdict) {
@@ -66,7 +66,7 @@ std::string remark(const run::CaseResult& result) {
   if (result.verdict == run::Verdict::kExpectedFailure)
     return "expected failure: " + result.baseline;
   if (result.first_attempt) {
-    return fmt::format("{} (run again, alone; at first {})", result.test_case->title,
+    return fmt::format("{} (rerun in isolation; at first {})", result.test_case->title,
                        attempt_text(*result.first_attempt));
   }
   return result.test_case->title;
@@ -82,14 +82,21 @@ std::pair<std::string_view, text::Colour> area_mark(
   return {"✓", counts.size() == 1 ? kGreen : kYellow};
 }
 
+// "24 expected failures", "3 passed": so many cases of this verdict.
+std::string count_of(std::size_t number, std::string_view verdict) {
+  if (verdict == "warning") return text::counted(number, verdict);
+  if (verdict == "expected-failure") return text::counted(number, "expected failure");
+  return fmt::format("{} {}", number, verdict == "not-run" ? "not run" : verdict);
+}
+
 std::string_view words(judge::ClockSource source) {
   switch (source) {
     case judge::ClockSource::kVersions:
-      return "measured by versions";
+      return "from versions";
     case judge::ClockSource::kRefusals:
-      return "measured by refused timestamps";
+      return "from refused timestamps";
     case judge::ClockSource::kVersionBound:
-      return "not measured but for an upper bound";
+      return "only the upper bound measured";
     case judge::ClockSource::kAssumed:
       return "not measured";
   }
@@ -105,7 +112,8 @@ ConsoleOptions console_options(std::FILE* stream) {
   const char* term = std::getenv("TERM");  // NOLINT(concurrency-mt-unsafe)
   const bool screen = isatty(fileno(stream)) == 1;
   const bool terminal = screen && term != nullptr && std::string(term) != "dumb";
-  if (screen) options.width = text::terminal_width(stream);
+  options.screen = screen;
+  options.width = text::terminal_width(stream);
   options.live = terminal;
   options.colour = terminal && (no_colour == nullptr || *no_colour == '\0');
   return options;
@@ -116,13 +124,12 @@ void Console::line(const std::string& text) {
   // Behind a label, if there is one: "  because   the reply ...".
   const bool labelled = text.size() > kLabel && text.starts_with("  ") && text[2] != ' ' &&
                         text[kLabel - 1] == ' ' && text[kLabel] != ' ';
-  whole_line(
-      text::wrap(text, {.width = options_.width, .indent = labelled ? kLabel : kContinuation}));
+  const std::size_t own = std::min(text.find_first_not_of(' '), text.size());
+  whole_line(text::wrap(
+      text, {.width = options_.width, .indent = labelled ? kLabel : own + kContinuation}));
 }
 
-bool Console::is_short() const {
-  return options_.width > 0 && !options_.verbose && !options_.trace;
-}
+bool Console::is_short() const { return options_.screen && !options_.verbose && !options_.trace; }
 
 // Before it is coloured.
 std::string Console::fitted(const std::string& text, std::size_t most) const {
@@ -147,22 +154,22 @@ void Console::begin(const ReportContext& context, const scenario::Catalogue& cat
   if (options_.progress_only) return;
   const std::string edition = context.edition == scenario::Edition::kAuto
                                   ? ""
-                                  : fmt::format(" ({} wording)", name(context.edition));
-  line(fmt::format("{} {}  endpoint {}  profile {}{}  {}, {} at once  seed {}",
+                                  : fmt::format(" ({} edition)", name(context.edition));
+  line(fmt::format("{} {}  endpoint {}  profile {}{}  {}, {} in parallel  seed {}",
                    paint_(kBold, "fencepost certify"), suite_version(), context.endpoint,
                    name(context.profile), edition, text::counted(cases, "case"), jobs,
                    context.seed));
   if (options_.quiet) return;
+  const judge::ClockBounds& bounds = context.preflight.clock_bounds;
   line(fmt::format(
-      "preflight: round trip {:.3f} ms (p50), {:.3f} ms (p99) unloaded; clock offset {} ms ({}; "
-      "{})",
+      "preflight: round trip p50 {:.3f} ms, p99 {:.3f} ms; clock offset {} ms ({} to {} ms, {})",
       in_milliseconds(context.preflight.round_trip_p50),
       in_milliseconds(context.preflight.round_trip_p99), context.preflight.clock_offset_ms,
-      describe(context.preflight.clock_bounds), words(context.preflight.clock_source)));
+      bounds.low_ms, bounds.high_ms, words(context.preflight.clock_source)));
   if (options_.verbose && context.expiry_tolerance && context.disconnect_settling) {
     line(
-        fmt::format("tolerated: an expiry up to {} ms late; a connection's registrations up to {} "
-                    "ms after its end",
+        fmt::format("tolerated: expiry up to {} ms late; registrations up to {} ms after their "
+                    "connection ended",
                     context.expiry_tolerance->count(), context.disconnect_settling->count()));
   }
 }
@@ -230,8 +237,7 @@ void Console::print_areas(const run::SuiteResult& result, const scenario::Catalo
     const auto& counts = areas[area];
     std::string words;
     for (const auto& [verdict, count] : counts) {
-      const std::string said = verdict == "not-run" ? "not run" : verdict;
-      words += fmt::format("{}{} {}", words.empty() ? "" : ", ", count, said);
+      words += fmt::format("{}{}", words.empty() ? "" : ", ", count_of(count, verdict));
     }
     const auto& [sign, colour] = area_mark(counts);
     const std::string mark = paint_(colour, sign);
@@ -262,8 +268,9 @@ void Console::print_root_causes(const run::SuiteResult& result,
   std::size_t cases = 0;
   for (std::size_t i = shown; i < all.size(); ++i) cases += all[i].cases.size();
   line("");
-  line(fmt::format("and {} more, of {}: see --verbose, or a report",
-                   text::counted(all.size() - shown, "difference"), text::counted(cases, "case")));
+  line(fmt::format("and {} ({}): see --verbose or a report",
+                   text::counted(all.size() - shown, "more root cause"),
+                   text::counted(cases, "case")));
 }
 
 void Console::print_root_cause(const Difference& found, bool in_full,
@@ -285,10 +292,10 @@ void Console::print_root_cause(const Difference& found, bool in_full,
   if (!found.where.empty()) line("  only      " + fitted("where " + found.where, 2));
   if (found.cases.size() > 1) line("  also      " + fitted(others_of(found), 1));
   if (found.warnings > 0) {
-    line(fmt::format("  warnings  {} of these do not fail the run", found.warnings));
+    line(fmt::format("  warnings  {} of these are reported as warnings", found.warnings));
   }
   if (found.blocked() > 0) {
-    line(fmt::format("  blocked   {} of these do not come to what they check", found.blocked()));
+    line(fmt::format("  stopped   {} of these stopped before the step they test", found.blocked()));
   }
 }
 
@@ -345,10 +352,10 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
     list.push_back(&entry);
     width = std::max(width, entry.test_case->id.size());
   }
-  // A title is cut rather than broken: a line is a case.
+  // On a terminal a title is cut rather than broken: a line is a case.
   const std::size_t taken = width + kTreeColumns;
   const std::size_t room =
-      options_.width == 0 ? 0 : std::max(options_.width, taken + kMinTitle) - taken;
+      options_.screen ? std::max(options_.width, taken + kMinTitle) - taken : 0;
   for (const std::string& area : order) {
     line("");
     line(paint_(kBold, area));
@@ -359,7 +366,7 @@ void Console::print_tree(const run::SuiteResult& result, const scenario::Catalog
           entry->verdict == run::Verdict::kSkipped || entry->verdict == run::Verdict::kNotRun
               ? std::string(name(entry->verdict))
               : fmt::format("{:.1f} ms", in_milliseconds(entry->duration));
-      whole_line(fmt::format(
+      line(fmt::format(
           "  {} {:<{}} {:>11}  {}",
           paint_(colour_of(*entry, warning), std::string(warning ? "!" : sign(entry->verdict))),
           entry->test_case->id, width, duration,
@@ -373,15 +380,16 @@ void Console::print_title(const std::string& id, const scenario::Case& test_case
   const std::size_t taken = text::columns(id) + kMinTitle;
   const bool whole = !is_short();
   const std::size_t room = std::max(options_.width, taken) - taken + kMinTitle;
-  whole_line(id + (whole ? test_case.title : text::cut(test_case.title, room)));
+  line(id + (whole ? test_case.title : text::cut(test_case.title, room)));
 }
 
 void Console::print_rule(const std::string& id, const scenario::Catalogue& catalogue,
                          std::size_t most) {
   const scenario::Requirement* requirement = catalogue.find(id);
   if (requirement == nullptr) return;
-  const char* open =
-      requirement->level == scenario::Level::kMay ? "; the answer is outside the allowed ones" : "";
+  const char* open = requirement->level == scenario::Level::kMay
+                         ? "; the answer is not one of the allowed outcomes"
+                         : "";
   line("  rule      " + fitted(fmt::format("{} ({}): {}{}", requirement->id,
                                            name(requirement->level), requirement->text, open),
                                most));
@@ -439,7 +447,7 @@ void Console::failure(const run::CaseResult& result, const std::string& rule,
 
 void Console::print_reproduce(const run::CaseResult& result, const ReportContext& context) {
   const std::string alone = alone_text(result);
-  if (!alone.empty()) line("  alone     " + alone);
+  if (!alone.empty()) line("  isolated  " + alone);
   whole_line("  reproduce " + reproduce_command(context, result));
 }
 
@@ -453,9 +461,9 @@ void Console::print_waived(const run::SuiteResult& result, const scenario::Catal
     const run::CaseResult& first = *cases.front();
     const scenario::Requirement* requirement = catalogue.find(id);
     line("");
-    line(fmt::format("{} {}  does not bind this store; {} case{} see{} it do otherwise",
-                     paint_(kYellow, "WARNING"), paint_(kBold, id), cases.size(),
-                     cases.size() == 1 ? "" : "s", cases.size() == 1 ? "s" : ""));
+    line(fmt::format("{} {}  does not apply to this store; not followed in {}",
+                     paint_(kYellow, "WARNING"), paint_(kBold, id),
+                     text::counted(cases.size(), "case")));
     if (requirement != nullptr) line("  rule      " + requirement->text);
     line(fmt::format("  first     {}, step {}: {}", first.test_case->id, first.failure.step,
                      text::one_line(first.failure.message)));
@@ -476,11 +484,11 @@ void Console::print_stress(const run::SuiteResult& result, const scenario::Catal
       return each.rule_id == found.requirement && each.kind == FindingKind::kFailure;
     });
     line("");
-    whole_line(fmt::format("{} {}  {} at once{}, key \"{}\"",
-                           paint_(found.fails ? kRed : kYellow, found.fails ? "FAILED" : "WARNING"),
-                           paint_(kBold, found.requirement),
-                           text::counted(result.stress->clients, "client"), known ? ", too" : "",
-                           found.key));
+    line(fmt::format("{} {}  {}{}, key \"{}\"",
+                     paint_(found.fails ? kRed : kYellow, found.fails ? "FAILED" : "WARNING"),
+                     paint_(kBold, found.requirement),
+                     text::counted(result.stress->clients, "concurrent client"),
+                     known ? ", as above" : "", found.key));
     if (!known || options_.verbose) {
       print_rule(found.requirement, catalogue, 3);
       line("  because   " + found.text);
@@ -499,22 +507,22 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
   std::string counts =
       fmt::format("{}: {} passed", text::counted(result.cases.size(), "case"), summary.passed);
   const auto add = [&](std::size_t number, const char* what, text::Colour colour) {
-    if (number > 0) counts += ", " + paint_(colour, fmt::format("{} {}", number, what));
+    if (number > 0) counts += ", " + paint_(colour, count_of(number, what));
   };
   add(summary.failed, "failed", kRed);
-  add(summary.expected_failures,
-      summary.expected_failures == 1 ? "expected failure" : "expected failures", kYellow);
-  add(summary.warnings, summary.warnings == 1 ? "warning" : "warnings", kYellow);
+  add(summary.expected_failures, "expected-failure", kYellow);
+  add(summary.warnings, "warning", kYellow);
   add(summary.inconclusive, "inconclusive", kYellow);
   add(summary.skipped, "skipped", kDim);
-  add(summary.not_run, "not run", kYellow);
+  add(summary.not_run, "not-run", kYellow);
   line(counts);
   print_skipped(result);
   const auto percent = [&](double of) {
     return in_milliseconds(run::percentile(result.round_trips, of));
   };
-  line(fmt::format("time {:.2f} s, the longest wait of one case {:.2f} s; {}",
+  line(fmt::format("time {:.2f} s, longest wait of one case {:.2f} s{}; {}",
                    in_seconds(result.duration), in_seconds(result.longest_wait),
+                   context.endpoint.starts_with("inproc") ? " (simulated)" : "",
                    text::counted(result.round_trips.size(), "request")));
   if (result.stress) line(stress_text(*result.stress));
   if (options_.verbose) {
@@ -559,7 +567,8 @@ void Console::print_verdict(const run::SuiteResult& result, const ReportContext&
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (!part.empty()) {
-        line(paint_(kGreen, "no failure in a part: " + part + ", which certifies nothing"));
+        line(paint_(kGreen,
+                    "partial run without a failure: " + part + "; not a statement of conformance"));
       } else if (summary.expected_failures > 0) {
         line(paint_(kYellow, "conformant, except for the known failures of the baseline"));
       } else if (summary.warnings > 0) {

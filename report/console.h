@@ -18,18 +18,19 @@ namespace fencepost::report {
 struct ConsoleOptions {
   bool colour = false;
   bool live = false;                // one line that is written again and again
-  std::size_t width = 0;            // of the terminal: longer lines are broken; 0: they are not
+  bool screen = false;              // a terminal: long texts are cut, unless verbose
+  std::size_t width = 0;            // longer lines are broken; 0: they are not
   bool quiet = false;               // the first line, failures and the summary only
   bool trace = false;               // the whole transcript of each failure
-  bool verbose = false;             // each case and each difference in full
+  bool verbose = false;             // each case and each root cause in full
   std::vector<std::string> show{};  // a line for each case of these verdicts; "warning" is one
   bool progress_only = false;       // the live line, if any, and nothing else
   // Where there is no live line: how often a line says how far the run has come.
   std::chrono::milliseconds heartbeat{10'000};
 };
 
-// Colour, live progress and a width when `stream` is a terminal; no colour where NO_COLOR is set,
-// and neither colour nor progress on a dumb one.
+// Colour, live progress and its width when `stream` is a terminal, else a width of 100; no colour
+// where NO_COLOR is set, and neither colour nor progress on a dumb terminal.
 [[nodiscard]] ConsoleOptions console_options(std::FILE* stream);
 
 // Prints one run: begin(), progress() for each case that is done, end(). Not thread safe, so that
@@ -52,7 +53,7 @@ class Console {
   // What certify says of one case that failed or is inconclusive.
   void failure(const run::CaseResult& result, const scenario::Catalogue& catalogue,
                const ReportContext& context);
-  // What became of the cases, each difference that explains failures, and the summary.
+  // The results of the cases, each root cause of failures, and the summary.
   void end(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
            const ReportContext& context);
 
@@ -83,13 +84,13 @@ class Console {
                      const ReportContext& context);
   void print_verdict(const run::SuiteResult& result, const ReportContext& context);
   void print_skipped(const run::SuiteResult& result);
-  // One line, broken at the width of the terminal; what follows the break is indented.
+  // One line, broken at the width; what follows the break is indented.
   void line(const std::string& text);
-  // Is this a terminal, and not all asked for?
+  // Are texts cut: on a terminal, without --verbose and --trace?
   [[nodiscard]] bool is_short() const;
-  // What stands behind a label, cut to about so many lines where the output is short.
+  // The text behind a label, cut to about `most` lines where the output is short.
   [[nodiscard]] std::string fitted(const std::string& text, std::size_t most) const;
-  // The same of what people copy: never broken.
+  // A line that people copy: never broken.
   void whole_line(const std::string& text);
 
   std::FILE* stream_;

@@ -144,13 +144,13 @@ TEST(Console, EndsWithASummary) {
                {.id = "bad", .area = "set", .steps = kBad},
                {.id = "skipped", .more = "requires: [quota]", .steps = kGood}});
   EXPECT_THAT(text, HasSubstr("\n3 cases: 1 passed, 1 failed, 1 skipped\n"));
-  EXPECT_THAT(text, HasSubstr(", the longest wait of one case 0.00 s; 3 requests\n"));
+  EXPECT_THAT(text, HasSubstr(", longest wait of one case 0.00 s; 3 requests\n"));
   EXPECT_THAT(printed({{.steps = kGood}}, {.options = {.verbose = true}}),
               HasSubstr("\nround trip 0.020 ms (p50), 0.020 ms (p99) under load\n"));
   EXPECT_THAT(text, HasSubstr("\ndialect unknown\n"));
   EXPECT_THAT(text, testing::EndsWith("\nNOT conformant\n"));
   EXPECT_THAT(printed({{.steps = "- wait: 700ms\n- get: k\n  expect: missing\n"}}),
-              HasSubstr(", the longest wait of one case 0.70 s; "));
+              HasSubstr(", longest wait of one case 0.70 s; "));
   EXPECT_THAT(printed({{.steps = kGood}}),
               testing::EndsWith("\nconformant: every case that ran passed\n"));
 }
@@ -228,7 +228,7 @@ TEST(Console, SaysWhyTheRunStopped) {
 }
 
 TEST(Console, SaysThatNothingHasShownWhatTheStoreIsJudgedBy) {
-  constexpr const char* kDefault = "no case has shown which dialect the store speaks";
+  constexpr const char* kDefault = "dialect not determined, set --profile";
   EXPECT_THAT(printed({{.id = "good", .steps = kGood}}), HasSubstr(kDefault));
   EXPECT_THAT(printed({{.more = "divergence: [set-not-applied]", .steps = kNotApplied}}),
               Not(HasSubstr(kDefault)));
@@ -242,7 +242,7 @@ TEST(Console, SaysWhatBecameOfACaseBeforeItRanAgain) {
   const Paper paper;
   Console console(paper.file(), {.verbose = true});
   console.end(result, catalogue(), context());
-  EXPECT_THAT(paper.text(), HasSubstr("(run again, alone; at first inconclusive: no response in "
+  EXPECT_THAT(paper.text(), HasSubstr("(rerun in isolation; at first inconclusive: no response in "
                                       "time)"));
 }
 
@@ -297,7 +297,7 @@ TEST(Console, TellsOneDifferenceOnceWithTheOtherCasesInALine) {
     texts.push_back(bad_like_the_others(id));
   }
   const std::string text = printed(texts);
-  EXPECT_THAT(text, HasSubstr("\n1 difference explains 8 failures\n\nFAILED b1  A case\n"));
+  EXPECT_THAT(text, HasSubstr("\n1 root cause explains 8 failures\n\nFAILED b1  A case\n"));
   EXPECT_THAT(text, HasSubstr("\n  also      7 others: b2, b3, b4, and 4 more: see a report\n"));
   EXPECT_THAT(text, Not(HasSubstr("FAILED b2")));
   const std::string all = printed(texts, {.options = {.verbose = true}});
@@ -308,9 +308,9 @@ TEST(Console, BeginsWithWhatIsAboutToHappen) {
   EXPECT_THAT(printed({{.steps = kGood}}),
               testing::StartsWith(
                   "fencepost certify " + std::string(suite_version()) +
-                  "  endpoint mqtt://host:1883  profile auto  1 case, 1 at once  seed 7\n"
-                  "preflight: round trip 1.000 ms (p50), 2.000 ms (p99) unloaded; clock offset -3 "
-                  "ms (between -5 ms and -1 ms; measured by versions)\n"));
+                  "  endpoint mqtt://host:1883  profile auto  1 case, 1 in parallel  seed 7\n"
+                  "preflight: round trip p50 1.000 ms, p99 2.000 ms; clock offset -3 ms (-5 to -1 "
+                  "ms, from versions)\n"));
 }
 
 TEST(Console, PrintsOnlyFailuresAndTheSummaryWhenQuiet) {
@@ -318,8 +318,8 @@ TEST(Console, PrintsOnlyFailuresAndTheSummaryWhenQuiet) {
                                    {.options = {.quiet = true}});
   EXPECT_THAT(text, testing::StartsWith(
                         "fencepost certify " + std::string(suite_version()) +
-                        "  endpoint mqtt://host:1883  profile auto  2 cases, 1 at once  "
-                        "seed 7\n\n1 difference explains 1 failure\n\nFAILED bad  A case\n"));
+                        "  endpoint mqtt://host:1883  profile auto  2 cases, 1 in parallel  "
+                        "seed 7\n\n1 root cause explains 1 failure\n\nFAILED bad  A case\n"));
   EXPECT_THAT(text, Not(HasSubstr("good")));
   EXPECT_THAT(text, HasSubstr("\n2 cases: 1 passed, 1 failed\n"));
 }
@@ -384,7 +384,8 @@ TEST(Console, BreaksLinesAtTheWidthOfTheTerminalButForWhatIsCopied) {
   const std::vector<CaseText> cases = {
       {.id = "bad", .steps = kBad}, {.id = "skipped", .more = "requires: [quota]", .steps = kGood}};
   for (const bool verbose : {false, true}) {
-    std::istringstream lines(printed(cases, {.options = {.width = kWidth, .verbose = verbose}}));
+    std::istringstream lines(
+        printed(cases, {.options = {.screen = true, .width = kWidth, .verbose = verbose}}));
     bool broken = false;
     for (std::string line; std::getline(lines, line);) {
       broken = broken || line.starts_with("    ");
@@ -413,7 +414,8 @@ TEST(Console, IsPlainWhenItWritesToAFile) {
   const ConsoleOptions options = console_options(paper.file());
   EXPECT_FALSE(options.colour);
   EXPECT_FALSE(options.live);
-  EXPECT_EQ(options.width, 0U);
+  EXPECT_FALSE(options.screen);
+  EXPECT_EQ(options.width, 100U);
   EXPECT_FALSE(options.quiet);
   EXPECT_FALSE(options.trace);
 }

@@ -205,10 +205,10 @@ std::string evidence_head_json(const EvidenceHead& head, const scenario::Library
 
 Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   if (const auto limit = json_limit_broken(text); !limit.empty()) {
-    return fail("its head cannot be read: " + limit);
+    return fail("its header cannot be read: " + limit);
   }
   const json document = read_json(text);
-  if (!document.is_object()) return fail(std::string("its head is no JSON object"));
+  if (!document.is_object()) return fail(std::string("its header is not a JSON object"));
   JsonDiagnostic diagnostic;
   const JsonMembers root(document, "", diagnostic);
   EvidenceHead out;
@@ -223,7 +223,7 @@ Result<EvidenceHead, std::string> read_evidence_head(const std::string& text) {
   out.disconnect_settling = time_of(more, "disconnect_settling_ms");
   out.cases = texts_of(more, "case_digests");
   out.requirements = texts_of(more, "requirement_digests");
-  if (diagnostic.any()) return fail("its head cannot be read: " + diagnostic.text());
+  if (diagnostic.any()) return fail("its header cannot be read: " + diagnostic.text());
   if (command != kOurs) return fail(of_another_command(command, out.run.version));
   return out;
 }

@@ -98,7 +98,7 @@ struct NotJudged {
 // How a run has ended.
 struct RunEnd {
   std::map<std::string, std::string> verdicts{};  // verdict_texts(), without a baseline
-  std::optional<run::StressResult> stress{};      // none: clients did not ask at once
+  std::optional<run::StressResult> stress{};      // none: no concurrent clients ran
   std::string stopped_because{};                  // empty: nothing did
   bool endpoint_lost = false;
 };

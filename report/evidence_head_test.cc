@@ -213,7 +213,7 @@ TEST(EvidenceHead, SaysWhichMemberIsMissing) {
     document.at(place.parent_pointer()).erase(place.back());
     const auto read = read_evidence_head(document.dump());
     ASSERT_FALSE(read) << pointer;
-    EXPECT_EQ(read.error(), "its head cannot be read: " + why);
+    EXPECT_EQ(read.error(), "its header cannot be read: " + why);
   };
   for (const auto& [pointer, why] : rows) check(pointer, why);
   for (const char* name : {"transport", "isolated_broker", "ephemeral", "exact_clock", "roles",
@@ -228,8 +228,8 @@ TEST(EvidenceHead, SaysWhichMemberIsOfAnotherType) {
       {"command", "a string"},
       {"packets", "true or false"},
       {"run_id", "a string"},
-      {"expiry_tolerance_ms", "a whole number from 0 on"},
-      {"disconnect_settling_ms", "a whole number from 0 on"},
+      {"expiry_tolerance_ms", "a whole number, 0 or greater"},
+      {"disconnect_settling_ms", "a whole number, 0 or greater"},
       {"case_digests", "an object"},
       {"requirement_digests", "an object"},
       {"capabilities/transport", "true or false"},
@@ -240,15 +240,15 @@ TEST(EvidenceHead, SaysWhichMemberIsOfAnotherType) {
       {"capabilities/odd_packets", "true or false"},
       {"capabilities/key_prefix", "a string"},
       {"capabilities/client_ids", "an object"},
-      {"capabilities/quota", "a whole number from 0 on"},
-      {"capabilities/max_packet_size", "a whole number from 0 on"}};
+      {"capabilities/quota", "a whole number, 0 or greater"},
+      {"capabilities/max_packet_size", "a whole number, 0 or greater"}};
   for (const auto& [name, wanted] : rows) {
     json document = document_of(full_head());
     document[json::json_pointer("/evidence/" + name)] = -1.5;
     const auto read = read_evidence_head(document.dump());
     ASSERT_FALSE(read) << name;
-    EXPECT_EQ(read.error(),
-              "its head cannot be read: /evidence/" + name + ": must be " + wanted + ", not -1.5");
+    EXPECT_EQ(read.error(), "its header cannot be read: /evidence/" + name + ": must be " + wanted +
+                                ", not -1.5");
   }
   json document = document_of(full_head());
   document["evidence"]["capabilities"]["roles"] = json::array({1});
@@ -271,7 +271,7 @@ TEST(EvidenceHead, RefusesWhatIsNoObject) {
   for (const char* text : {"", "{", "[]", "null", "1", "\"text\""}) {
     const auto read = read_evidence_head(text);
     ASSERT_FALSE(read) << text;
-    EXPECT_EQ(read.error(), "its head is no JSON object");
+    EXPECT_EQ(read.error(), "its header is not a JSON object");
   }
   const std::string text = document_of(full_head()).dump();
   for (std::size_t size = 0; size < text.size(); size += 7) {
@@ -287,7 +287,7 @@ TEST(EvidenceHead, RefusesValuesWithinValuesToNoEnd) {
   };
   EXPECT_TRUE(read_evidence_head(nested(50)));
   EXPECT_EQ(read_evidence_head(nested(1'000'000)).error(),
-            "its head cannot be read: it has values within values, more than 100 deep");
+            "its header cannot be read: its values are nested more than 100 deep");
 }
 
 // --- rules

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "suite/run/capability.h"
 #include "suite/run/request_builder.h"
 
@@ -84,9 +85,9 @@ std::string headline(const Finding& finding) {
   if (!result.failure.message.empty()) return result.failure.message;
   switch (finding.kind) {
     case FindingKind::kUnexpectedPass:
-      return "the case passes, and the baseline says that it fails";
+      return "the case passes, but the baseline expects it to fail";
     case FindingKind::kInconclusive:
-      return "the evidence does not decide";
+      return "the case could not be decided";
     case FindingKind::kFailure:
     case FindingKind::kWarning:
     case FindingKind::kExpectedFailure:
@@ -126,7 +127,7 @@ std::string others_of(const Difference& found, std::size_t most_ids) {
     ids += (i == 1 ? "" : ", ") + found.cases[i]->test_case->id;
   }
   if (others > shown) ids += fmt::format(", and {} more", others - shown);
-  return fmt::format("{} other{}: {}", others, others == 1 ? "" : "s", ids);
+  return fmt::format("{}: {}", text::counted(others, "other"), ids);
 }
 
 std::string evidence(const run::CaseResult& result, const std::string& rule_id,
@@ -146,7 +147,7 @@ std::string evidence(const run::CaseResult& result, const std::string& rule_id,
   if (!result.failure.actual.empty()) text += "actual:   " + result.failure.actual + "\n";
   if (!result.baseline.empty()) text += "baseline: " + result.baseline + "\n";
   if (const std::string alone = alone_text(result); !alone.empty()) {
-    text += "alone:    " + alone + "\n";
+    text += "isolated: " + alone + "\n";
   }
   text += "reproduce: " + reproduce_command(context, result) + "\n";
   return text;

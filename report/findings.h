@@ -1,4 +1,4 @@
-// What a run found beyond its passes: each difference of the store, and each other case that needs
+// What a run found beyond its passes: each root cause in the store, and each other case that needs
 // attention, and why. The reports that are lists of problems (JUnit, SARIF, GitHub's annotations)
 // agree because they all begin here. Pure.
 #pragma once

@@ -110,7 +110,7 @@ std::vector<Annotation> all_annotations(const run::SuiteResult& result,
   std::vector<Annotation> out;
   if (!context.stopped_because.empty()) {
     out.push_back(
-        {.title = "the run did not end as it should",
+        {.title = "the run did not finish",
          .message = fmt::format("{}\n{} of {} cases were not run", context.stopped_because,
                                 result.summary.not_run, result.cases.size())});
   }
@@ -121,7 +121,7 @@ std::vector<Annotation> all_annotations(const run::SuiteResult& result,
     for (const run::StressFinding& found : result.stress->findings) {
       out.push_back({.error = found.fails,
                      .rank = 1,
-                     .title = found.requirement + ": clients at once",
+                     .title = found.requirement + ": concurrent clients",
                      .message = stress_evidence(*result.stress, found, catalogue)});
     }
   }
@@ -147,7 +147,7 @@ std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
     out += to_line(
         {.error = error,
          .title = "and more",
-         .message = fmt::format("{} more, see the summary of this step", wanted.size() - shown)});
+         .message = fmt::format("{} more: see the summary of this step", wanted.size() - shown)});
   }
   return out;
 }
@@ -197,9 +197,10 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
   const run::Summary& summary = result.summary;
   const std::string part = part_text(result, context);
   const bool certifies = exit_code(result) != run::ExitCode::kConformant || part.empty();
-  std::string out = fmt::format(
-      "## State store conformance: {}\n\n",
-      certifies ? headline(exit_code(result)) : "no failure in a part, which certifies nothing");
+  std::string out =
+      fmt::format("## State store conformance: {}\n\n",
+                  certifies ? headline(exit_code(result))
+                            : "partial run without a failure: not a statement of conformance");
   if (!part.empty()) out += part + ".\n\n";
   out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
                      code(context.endpoint), name(context.profile), observed_dialect(result),
@@ -246,20 +247,20 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
                                        const scenario::Catalogue& catalogue, bool strict) {
   constexpr std::array kTitles = {
       std::pair{FindingKind::kFailure, "Failed"},
-      std::pair{FindingKind::kUnexpectedPass, "Passed, though the baseline says that they fail"},
+      std::pair{FindingKind::kUnexpectedPass, "Passed, but the baseline expects a failure"},
       std::pair{FindingKind::kWarning, "Warnings"},
       std::pair{FindingKind::kInconclusive, "Inconclusive"},
       std::pair{FindingKind::kExpectedFailure, "Expected failures"}};
   std::vector<SummaryPart> out;
   if (!result.baseline_errors.empty()) {
-    SummaryPart section{"The baseline does not fit", "| complaint |\n|---|\n", {}};
+    SummaryPart section{"The baseline is out of date", "| error |\n|---|\n", {}};
     for (const std::string& diagnostic : result.baseline_errors) {
       section.rows.push_back("| " + cell(diagnostic) + " |\n");
     }
     out.push_back(std::move(section));
   }
   if (result.stress && !result.stress->findings.empty()) {
-    SummaryPart section{"Clients at once", "| rule | what | requests |\n|---|---|---|\n", {}};
+    SummaryPart section{"Concurrent clients", "| rule | what | requests |\n|---|---|---|\n", {}};
     for (const run::StressFinding& found : result.stress->findings) {
       std::string requests;
       for (const std::string& each : stress_lines(found)) requests += code(each) + "<br>";

@@ -123,7 +123,7 @@ TEST(Annotations, PutTheWorstFirst) {
   context.stopped_because = "interrupted";
   const auto all = annotations(run, on(), context);
   ASSERT_THAT(all, SizeIs(4));
-  EXPECT_THAT(all[0], StartsWith("::error title=the run did not end as it should::interrupted"));
+  EXPECT_THAT(all[0], StartsWith("::error title=the run did not finish::interrupted"));
   EXPECT_THAT(all[1], HasSubstr("%3A must::"));
   EXPECT_THAT(all[2], HasSubstr("%3A should::"));
   EXPECT_THAT(all[3], HasSubstr("%3A may::"));
@@ -148,10 +148,10 @@ TEST(Annotations, AreNoMoreThanGitHubShows) {
   EXPECT_THAT(ten.back(), HasSubstr("%3A c9::wrong"));
   const auto all = annotations(failures(11));
   ASSERT_THAT(all, SizeIs(10));
-  EXPECT_EQ(all.back(), "::error title=and more::2 more, see the summary of this step");
+  EXPECT_EQ(all.back(), "::error title=and more::2 more: see the summary of this step");
   const auto doubts = annotations(failures(30, run::Verdict::kInconclusive));
   ASSERT_THAT(doubts, SizeIs(10));
-  EXPECT_EQ(doubts.back(), "::warning title=and more::21 more, see the summary of this step");
+  EXPECT_EQ(doubts.back(), "::warning title=and more::21 more: see the summary of this step");
 }
 
 TEST(Annotations, NameFilesByTheirPlaceInTheRepository) {
@@ -207,8 +207,8 @@ TEST(StepSummary, HasOneRowForADifferenceAndNamesItsOtherCases) {
 
 TEST(StepSummary, TellsWhatABaselineDid) {
   const std::string text = summary(with_baseline());
-  EXPECT_THAT(text, HasSubstr("\n### The baseline does not fit (1)\n"));
-  EXPECT_THAT(text, HasSubstr("\n### Passed, though the baseline says that they fail (1)\n"));
+  EXPECT_THAT(text, HasSubstr("\n### The baseline is out of date (1)\n"));
+  EXPECT_THAT(text, HasSubstr("\n### Passed, but the baseline expects a failure (1)\n"));
   EXPECT_THAT(text, HasSubstr("\n### Expected failures (1)\n"));
   EXPECT_THAT(text, HasSubstr("got &#43;OK<br>NEX not honoured, ACME-12"));
 }

@@ -1,4 +1,4 @@
-// Does a failure happen again when its case runs by itself, as the command that reports give would
+// Does a failure repeat when its case runs in isolation, as the command in reports would
 // run it? Some need their neighbours: a clock that other cases moved, pipelines at work.
 #pragma once
 

@@ -30,7 +30,7 @@ Result<std::vector<std::string>, std::string> last_failed(const std::string& pat
   const auto document = read_json(file->content);
   const auto cases = document.is_object() ? document.find("cases") : document.end();
   if (cases == document.end() || !cases->is_array()) {
-    return fail(where + "this is no JSON report of certify");
+    return fail(where + "this is not a JSON report of certify");
   }
   std::vector<std::string> ids;
   for (const nlohmann::json& entry : *cases) {

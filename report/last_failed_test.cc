@@ -57,7 +57,7 @@ TEST_F(LastFailedTest, RefusesWhatIsNoReport) {
   for (const char* content : {"", "{}", "{", "[]", "7", R"({"cases": {}})", R"({"cases": 1})"}) {
     const std::string path = report(content);
     EXPECT_EQ(last_failed(path, {}).error(),
-              "--last-failed " + path + ": this is no JSON report of certify");
+              "--last-failed " + path + ": this is not a JSON report of certify");
   }
   const std::string nowhere = (folder_.path() / "none.json").string();
   EXPECT_THAT(last_failed(nowhere, {}).error(), StartsWith("--last-failed cannot read " + nowhere));

@@ -31,7 +31,7 @@ const Trait kTraits[] = {
     {"the endpoint", [](const ReportContext& context) { return context.endpoint; }},
     {"the profile",
      [](const ReportContext& context) { return std::string(name(context.profile)); }},
-    {"the wording",
+    {"the edition",
      [](const ReportContext& context) { return std::string(name(context.edition)); }},
     {"--strict",
      [](const ReportContext& context) { return std::string(context.strict ? "on" : "off"); }},
@@ -45,7 +45,7 @@ std::string mismatch(const std::vector<Report>& reports) {
   for (const Report& report : reports) {
     // Its seed and command are not those of one run, so that nothing could be reproduced from it.
     if (!report.context.parts.empty()) {
-      return report.file + " is itself the work of merge; name the reports that it was made of";
+      return report.file + " was written by merge; name the reports that it was made of";
     }
     for (const Trait& trait : kTraits) {
       const std::string first = trait.of(reports.front().context);

@@ -12,7 +12,8 @@ namespace fencepost::report {
 
 // The reports, which were read with `library`, as one. Pure.
 //
-// - The cases stand in the order of the library; forms, open points, latency and summary are made
+// - The cases stand in the order of the library; forms, unspecified points, latency and summary are
+// made
 //   again, of all of them, so that forms which differ between the shards are found.
 // - The runs are taken to have been at the same time: `started` is that of the first, the duration
 //   that of the longest. Of the preflights, the slowest and the greatest clock offset count.

@@ -307,7 +307,7 @@ TEST(Merge, RefusesWhatDoesNotBelongTogether) {
       {[](Report& report) { report.context.selection.shard = 2; },
        "s2.json and s1.json are both of shard 2 of 2"},
       {[](Report& report) { report.context.parts.resize(1); },
-       "s1.json is itself the work of merge; name the reports that it was made of"},
+       "s1.json was written by merge; name the reports that it was made of"},
       {[&](Report& report) { report.result.cases[0] = good[0].result.cases[0]; },
        "s1.json has the case " + good[0].result.cases[0].test_case->id +
            ", which is not of its shard 1 of 2 (no selection)"},

@@ -10,12 +10,10 @@ std::string basis_text(const run::SuiteResult& result, const scenario::Catalogue
                        const ReportContext& context) {
   const bool deployed = result.basis.dialect == codec::DialectId::kDeployed;
   const bool by_default = context.profile == codec::Profile::kAuto && result.forms.empty();
-  return fmt::format("judged by {} ({} wording): {} rules bind{}",
+  return fmt::format("judged by {} ({} edition): {} rules apply{}",
                      deployed ? "the article and the deployed service" : "the article alone",
                      name(result.basis.edition), binding_rules(catalogue, result.basis),
-                     by_default ? "; no case has shown which dialect the store speaks: name it "
-                                  "with --profile"
-                                : "");
+                     by_default ? "; dialect not determined, set --profile" : "");
 }
 
 std::string attempt_text(const run::Attempt& attempt) {
@@ -37,9 +35,9 @@ std::string reproduce_command(const ReportContext& context, const run::CaseResul
 std::string alone_text(const run::CaseResult& result) {
   if (!result.alone || result.alone->fails) return {};
   if (result.alone->shown_by.empty()) {
-    return "it passes when it is run by itself: the command repeats the run";
+    return "it passes in isolation: the command repeats the run";
   }
-  return fmt::format("it passes when it is run by itself, and fails again together with {}",
+  return fmt::format("it passes in isolation, and fails again together with {}",
                      result.alone->shown_by);
 }
 

@@ -63,8 +63,8 @@ struct ReportContext {
   std::map<std::string, std::string> environment{};
 };
 
-// "1 of 1927 cases selected" where the run is a part of what there is: then it certifies nothing.
-// Empty where it is all, or nobody knows.
+// "1 of 1927 cases selected" where the run is a part of what there is: then it is not a statement
+// of conformance. Empty where it is all, or nobody knows.
 [[nodiscard]] std::string part_text(const run::SuiteResult& result, const ReportContext& context);
 
 // Does the report have the messages of this case?
@@ -89,7 +89,8 @@ struct ReportContext {
 [[nodiscard]] std::string reproduce_selection(const ReportContext& context,
                                               const run::CaseResult& result);
 
-// "it passes alone: the command runs all cases"; empty for what fails alone, or was not tried.
+// "it passes in isolation: the command repeats the run"; empty for what fails in isolation, or was
+// not tried.
 [[nodiscard]] std::string alone_text(const run::CaseResult& result);
 
 // The reports below are valid UTF-8: bytes of a peer are escaped. The cases are in the order of

@@ -24,10 +24,9 @@ constexpr std::array kKinds = {
     ReportKind{"json", "Write a JSON report to this file (schema: docs/report.schema.json)",
                to_json},
     ReportKind{"junit", "Write a JUnit XML report to this file", to_junit},
-    ReportKind{"html", "Write an HTML report to this file: one page, complete in itself", to_html},
+    ReportKind{"html", "Write an HTML report to this file: one self-contained page", to_html},
     ReportKind{"sarif", "Write a SARIF 2.1.0 report, for code scanning, to this file", to_sarif},
-    ReportKind{"badge", "Write what a shields endpoint badge needs, as JSON, to this file",
-               to_badge},
+    ReportKind{"badge", "Write the JSON of a shields.io endpoint badge to this file", to_badge},
 };
 
 constexpr std::string_view kStandardOutput = "-";
@@ -42,7 +41,7 @@ bool is_pipe(const std::string& path) {
 
 std::string cannot_write(const std::string& path) {
   if (errno == ENXIO && is_pipe(path)) {
-    return fmt::format("cannot write the report {}: it is a pipe that nobody reads", path);
+    return fmt::format("cannot write the report {}: nothing reads this pipe", path);
   }
   return fmt::format("cannot write the report {}: {}", path,
                      std::strerror(errno));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
@@ -104,7 +103,7 @@ Result<void, std::string> check_writable(const ReportFiles& files) {
   std::set<std::string_view> named;
   for (const std::string& path : paths) {
     if (!named.insert(path).second) {
-      return fail(path + " is named for two reports, of which the second would replace the first");
+      return fail(path + " is named for two reports; give each report a file of its own");
     }
     if (auto checked = check_writable(path); !checked) return checked;
   }

@@ -18,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/printable.h"
+#include "base/text/text_wrap.h"
 #include "report/findings.h"
 #include "report/page/html_page.h"
 #include "report/page/report_page.h"
@@ -36,10 +37,6 @@ constexpr std::string_view kInterrupted = "interrupted";
 constexpr std::size_t kMaxCasesWithMessages = 100;  // of a difference
 
 // --- text in HTML ------------------------------------------------------------------------------
-
-std::string plural(std::size_t count, std::string_view noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // "a", "a and b", "a, b and c".
 std::string listed(const std::vector<std::string>& parts) {
@@ -64,13 +61,13 @@ std::size_t cases_run(const run::SuiteResult& result) {
 page::PageHeader conformant(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
   std::vector<std::string> but;
-  if (summary.warnings > 0) but.push_back(plural(summary.warnings, "warning"));
+  if (summary.warnings > 0) but.push_back(text::counted(summary.warnings, "warning"));
   if (summary.expected_failures > 0) {
-    but.push_back(plural(summary.expected_failures, "expected failure"));
+    but.push_back(text::counted(summary.expected_failures, "expected failure"));
   }
   if (but.empty()) return {"conformant", "✓", "Conformant", "Every case that ran passed."};
   std::string sentence;
-  if (summary.warnings > 0) sentence = "Recommendations were not followed. ";
+  if (summary.warnings > 0) sentence = "Some recommendations were not followed. ";
   if (summary.expected_failures > 0) sentence += "The baseline accepts what failed. ";
   return {"conformant", "✓", "Conformant, with " + listed(but),
           sentence + "Every other case that ran passed."};
@@ -95,20 +92,21 @@ page::PageHeader failed(const run::SuiteResult& result, const ReportContext& con
   }
   if (failures == 0) {
     return {"failed", "✗", "Baseline out of date",
-            fmt::format("No case failed that the baseline does not know{}.",
-                        unexpected_passes == 0 ? ", but the baseline is not true of this run"
-                                               : fmt::format("; {} that it expects to fail passed",
-                                                             plural(unexpected_passes, "case")))};
+            fmt::format("Every failure is known to the baseline{}.",
+                        unexpected_passes == 0
+                            ? ", but the baseline does not match this run"
+                            : fmt::format("; {} passed that it expects to fail",
+                                          text::counted(unexpected_passes, "case")))};
   }
   std::string sentence =
-      fmt::format("{} of {} that ran failed", failures, plural(cases_run(result), "case"));
+      fmt::format("{} of {} that ran failed", failures, text::counted(cases_run(result), "case"));
   const std::vector<Difference> all = differences(result, catalogue, context.strict);
   const auto count =
       static_cast<std::size_t>(std::count_if(all.begin(), all.end(), [](const Difference& one) {
         return one.kind == FindingKind::kFailure;
       }));
   if (count > 0) {
-    sentence += fmt::format("; {} {} them", plural(count, "difference"),
+    sentence += fmt::format("; {} {} them", text::counted(count, "root cause"),
                             count == 1 ? "explains" : "explain");
   }
   sentence += ".";
@@ -120,7 +118,8 @@ page::PageHeader inconclusive(const run::SuiteResult& result) {
   const run::Summary& summary = result.summary;
   std::vector<std::string> open;
   if (summary.inconclusive > 0) {
-    open.push_back(fmt::format("{} could not be decided", plural(summary.inconclusive, "case")));
+    open.push_back(
+        fmt::format("{} could not be decided", text::counted(summary.inconclusive, "case")));
   }
   if (summary.not_run > 0) {
     open.push_back(
@@ -132,7 +131,7 @@ page::PageHeader inconclusive(const run::SuiteResult& result) {
 page::PageHeader ended_early(const run::SuiteResult& result, std::string title, std::string why) {
   return {"open", "!", std::move(title),
           fmt::format("{} No verdict: {} of {} not run.", why, result.summary.not_run,
-                      plural(result.cases.size(), "case"))};
+                      text::counted(result.cases.size(), "case"))};
 }
 
 page::PageHeader headline(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
@@ -140,8 +139,8 @@ page::PageHeader headline(const run::SuiteResult& result, const scenario::Catalo
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (const std::string part = part_text(result, context); !part.empty()) {
-        return {"open", "◔", "A part without a failure",
-                part + ": that certifies nothing. Only a run of all cases does."};
+        return {"open", "◔", "Partial run without a failure",
+                part + ": not a statement of conformance. That takes a run of all cases."};
       }
       return conformant(result);
     case run::ExitCode::kFailed:
@@ -151,9 +150,10 @@ page::PageHeader headline(const run::SuiteResult& result, const scenario::Catalo
     case run::ExitCode::kUnreachable:
       return cases_run(result) == 0
                  ? ended_early(result, "Endpoint unreachable", "The run could not begin.")
-                 : ended_early(result, "Endpoint lost", "It went away during the run.");
+                 : ended_early(result, "Endpoint lost",
+                               "The connection to it was lost during the run.");
     case run::ExitCode::kInterrupted:
-      return ended_early(result, "Interrupted", "The run was ended from outside.");
+      return ended_early(result, "Interrupted", "The run was interrupted.");
     case run::ExitCode::kNothingSelected:
       if (result.cases.empty()) {
         return {"open", "∅", "Nothing certified", "No case was selected."};
@@ -193,7 +193,7 @@ std::string alerts(const run::SuiteResult& result, const ReportContext& context)
     diagnostics += fmt::format("<li>Unexpected pass: {}</li>\n", link(entry.test_case->id));
   }
   return out + alert("The baseline is out of date", diagnostics) +
-         alert("Of the baseline", list_items(result.baseline_notes));
+         alert("Notes on the baseline", list_items(result.baseline_notes));
 }
 
 // What was left out of the run; nothing when that was nothing.
@@ -202,7 +202,7 @@ std::string selection_fact(const run::SuiteResult& result, const ReportContext& 
   if (options.empty()) return {};
   std::string of;
   if (context.known_cases > 0) {
-    of = fmt::format(": {} of {}", result.cases.size(), plural(context.known_cases, "case"));
+    of = fmt::format(": {} of {}", result.cases.size(), text::counted(context.known_cases, "case"));
   }
   return fmt::format("<dt>Selected</dt><dd><code>{}</code>{}</dd>\n", page::html(options.substr(1)),
                      of);
@@ -240,7 +240,7 @@ std::string requirement_score(const run::SuiteResult& result, const scenario::Ca
   const MustScore score = must_score(states, catalogue);
   std::string all = requirements_text(states);
   if (!all.empty()) all = "of all levels: " + all.substr(all.find(' ') + 1);
-  return fmt::format("MUST requirements: <b>{}</b> of <b>{}</b> kept{}", score.kept, score.all,
+  return fmt::format("MUST requirements: <b>{}</b> of <b>{}</b> met{}", score.kept, score.all,
                      all.empty() ? "" : fmt::format(" <span class=\"note\">({})</span>", all));
 }
 
@@ -258,13 +258,13 @@ std::string unchecked(const run::SuiteResult& result) {
                          skipped.too_large, skipped.too_large == 1 ? "sends" : "send");
   }
   if (skipped.otherwise > 0) {
-    items += fmt::format("<li><b>{}</b> {} skipped as the baseline says</li>\n", skipped.otherwise,
+    items += fmt::format("<li><b>{}</b> {} skipped by the baseline</li>\n", skipped.otherwise,
                          skipped.otherwise == 1 ? "is" : "are");
   }
   if (items.empty()) return {};
   return fmt::format(
       "<section class=\"unchecked\"><h2>Not checked: {}</h2>\n<ul>\n{}</ul></section>\n",
-      plural(result.summary.skipped, "case"), items);
+      text::counted(result.summary.skipped, "case"), items);
 }
 
 // What clients that asked at once have shown; nothing where they did not.
@@ -330,7 +330,7 @@ std::string static_list(const run::SuiteResult& result, const scenario::Catalogu
     }
     out += "</li>\n";
   }
-  return out.empty() ? "<p>Nothing did not pass.</p>\n" : "<ul>\n" + out + "</ul>\n";
+  return out.empty() ? "<p>Every case passed.</p>\n" : "<ul>\n" + out + "</ul>\n";
 }
 
 // --- data, scripts and what they may do ---------------------------------------------------------

@@ -185,24 +185,24 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        "The baseline accepts what failed. Every other case that ran passed."},
       {{kPassed, kFailed, kFailed, kExpectedFailure},
        "Conformant, with 2 warnings and 1 expected failure",
-       "Recommendations were not followed. The baseline accepts what failed. Every other case "
+       "Some recommendations were not followed. The baseline accepts what failed. Every other case "
        "that ran passed.",
        [](run::SuiteResult&) {},
        "R-SHOULD-1"},
       {{kPassed, kFailed, kFailed, kSkipped},
        "NOT conformant",
-       "2 of 3 cases that ran failed; 1 difference explains them."},
+       "2 of 3 cases that ran failed; 1 root cause explains them."},
       {{kPassed},
        "Baseline out of date",
-       "No case failed that the baseline does not know, but the baseline is not true of this run.",
+       "Every failure is known to the baseline, but the baseline does not match this run.",
        [](run::SuiteResult& result) { result.baseline_errors = {"no such case"}; }},
       {{kPassed, kFailed},
        "Baseline out of date",
-       "No case failed that the baseline does not know; 1 case that it expects to fail passed.",
+       "Every failure is known to the baseline; 1 case passed that it expects to fail.",
        [](run::SuiteResult& result) { result.cases[1].unexpected_pass = true; }},
       {{kFailed, kFailed},
        "NOT conformant",
-       "1 of 2 cases that ran failed; 1 difference explains them. The baseline is out of date.",
+       "1 of 2 cases that ran failed; 1 root cause explains them. The baseline is out of date.",
        [](run::SuiteResult& result) {
          result.cases[1].unexpected_pass = true;
          result.baseline_errors = {"t.case-2 passes"};
@@ -216,11 +216,11 @@ TEST(HtmlReport, SaysTheVerdictOfEveryExitCode) {
        [](run::SuiteResult& result) { result.endpoint_lost = true; }},
       {{kPassed, kLost, kNotRun},
        "Endpoint lost",
-       "It went away during the run. No verdict: 2 of 3 cases not run.",
+       "The connection to it was lost during the run. No verdict: 2 of 3 cases not run.",
        [](run::SuiteResult& result) { result.endpoint_lost = true; }},
       {{kPassed, kNotRun},
        "Interrupted",
-       "The run was ended from outside. No verdict: 1 of 2 cases not run.",
+       "The run was interrupted. No verdict: 1 of 2 cases not run.",
        [](run::SuiteResult& result) { result.interrupted = true; }},
       {{}, "Nothing certified", "No case was selected."},
       {{kSkipped},
@@ -260,7 +260,7 @@ TEST(HtmlReport, CountsWhatWasPlanned) {
     EXPECT_THAT(counts, HasSubstr(part));
   }
   EXPECT_THAT(counts, Not(HasSubstr("warnings")));
-  EXPECT_THAT(between(page, "MUST requirements:", "</p>"), HasSubstr("of <b>1</b> kept"));
+  EXPECT_THAT(between(page, "MUST requirements:", "</p>"), HasSubstr("of <b>1</b> met"));
 }
 
 TEST(HtmlReport, SaysHowTheRunWas) {
@@ -310,7 +310,7 @@ TEST(HtmlReport, TellsWithoutJavaScriptWhatDidNotPass) {
           "<code>c</code>."));
   EXPECT_THAT(text, Not(HasSubstr("t.case-1")));
   EXPECT_THAT(between(Sample({run::Verdict::kPassed}).page(), "<noscript>", "</noscript>"),
-              HasSubstr("Nothing did not pass."));
+              HasSubstr("Every case passed."));
 }
 
 // The report in the data of a page, as the page's scripts put it together.

@@ -57,7 +57,7 @@ std::string message_of(const Explained& explained, const run::CaseResult& result
                        shown_form(result.failure.actual));
   }
   if (result.failure.step > 0) out += fmt::format(" (step {})", result.failure.step);
-  out += "; difference " + found.name;
+  out += "; root cause " + found.name;
   const std::size_t cases = found.failing().size();
   if (cases > 1 && explained.at < cases) {
     out += fmt::format(", {} of {} failures", explained.at + 1, cases);
@@ -70,12 +70,12 @@ std::string relation(const Explained& explained) {
   const Difference& found = *explained.difference;
   if (explained.at == 0) {
     const std::string others = others_of(found, kMaxJunitIds);
-    return others.empty() ? "" : fmt::format("difference {}: {}\n", found.name, others);
+    return others.empty() ? "" : fmt::format("root cause {}: {}\n", found.name, others);
   }
-  return fmt::format("difference {}: shown best by {}, which has the messages{}\n", found.name,
+  return fmt::format("root cause {}: see {}, which has the messages{}\n", found.name,
                      found.cases.front()->test_case->id,
                      found.blocks(*found.cases[explained.at])
-                         ? "; this case does not come to what it checks"
+                         ? "; this case stopped before the step it tests"
                          : "");
 }
 
@@ -229,7 +229,7 @@ JunitSuite suite_of(const std::string& area, const std::string& file,
 JunitSuite diagnostics(const run::SuiteResult& result, const ReportContext& context) {
   JunitSuite out = suite_named("baseline", context);
   for (const std::string& diagnostic : result.baseline_errors) {
-    out.cases.push_back({.name = fmt::format("baseline complaint {}", out.cases.size() + 1),
+    out.cases.push_back({.name = fmt::format("baseline error {}", out.cases.size() + 1),
                          .classname = "statestore.baseline",
                          .outcome = JunitOutcome::kFailure,
                          .type = "baseline",
@@ -249,12 +249,12 @@ JunitSuite stress_suite(const run::StressResult& stress, const scenario::Catalog
                   .time = out.cases.empty() ? stress.duration : std::chrono::microseconds{0}});
   };
   if (stress.findings.empty()) {
-    JunitCase& test = add_test("clients at once");
+    JunitCase& test = add_test("concurrent clients");
     if (stress.requests == 0) {
       test.outcome = JunitOutcome::kSkipped;
       test.message = stress.error;
     } else {
-      test.outputs.emplace_back("what they have shown", stress_text(stress));
+      test.outputs.emplace_back("result", stress_text(stress));
     }
   }
   for (const run::StressFinding& found : stress.findings) {

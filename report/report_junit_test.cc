@@ -82,7 +82,7 @@ TEST(Junit, FailsAnUnexpectedPassOfAnyLevel) {
   const Junit report(run);
   const pugi::xml_node failure = report.test("mended").child("failure");
   EXPECT_EQ(attribute(failure, "type"), "unexpected-pass");
-  EXPECT_EQ(attribute(failure, "message"), "the case passes, and the baseline says that it fails");
+  EXPECT_EQ(attribute(failure, "message"), "the case passes, but the baseline expects it to fail");
   EXPECT_THAT(failure.text().as_string(), HasSubstr("baseline: SCAN absent, ACME-40\n"));
 }
 
@@ -169,7 +169,7 @@ TEST(Junit, HasAMessageThatTellsOneFailureFromAnother) {
                .actual = "+OK\\r\\n"}});
   run.result.cases[0].failure.expected = "-1\\r\\n (not applied)";
   EXPECT_EQ(attribute(Junit(run).test("one").child("failure"), "message"),
-            "R-MUST-1: expected -1 (not applied), got +OK (step 1); difference D1");
+            "R-MUST-1: expected -1 (not applied), got +OK (step 1); root cause D1");
 }
 
 TEST(Junit, SaysWhyARunStopped) {
@@ -226,17 +226,17 @@ TEST(Junit, NamesTheDifferenceInEachFailureAndShowsItOnce) {
   for (const char* id : {"best", "second", "on-its-way"}) {
     const pugi::xml_node test = report.test(id);
     EXPECT_EQ(attribute(test.child("failure"), "message"),
-              fmt::format("R-MUST-1: wrong (step 1); difference D1, {} of 3 failures", ++number));
+              fmt::format("R-MUST-1: wrong (step 1); root cause D1, {} of 3 failures", ++number));
     EXPECT_EQ(attribute(test.child("failure"), "type"), "MUST");
     EXPECT_EQ(report.property(id, "difference"), "D1");
     EXPECT_EQ(report.property(id, "explained_by"), "R-MUST-1");
   }
   EXPECT_THAT(report.test("best").child("failure").text().as_string(),
-              HasSubstr("\ndifference D1: 2 others: second, on-its-way\n"));
+              HasSubstr("\nroot cause D1: 2 others: second, on-its-way\n"));
   EXPECT_THAT(report.test("second").child("failure").text().as_string(),
-              HasSubstr("\ndifference D1: shown best by best, which has the messages\n"));
+              HasSubstr("\nroot cause D1: see best, which has the messages\n"));
   EXPECT_THAT(report.test("on-its-way").child("failure").text().as_string(),
-              HasSubstr("which has the messages; this case does not come to what it checks\n"));
+              HasSubstr("which has the messages; this case stopped before the step it tests\n"));
   EXPECT_THAT(report.output(), StartsWith("best: packets\n"));
   EXPECT_THAT(report.output(), Not(HasSubstr("second: packets\n")));
   EXPECT_EQ(report.property("good", "difference"), "none");
@@ -267,7 +267,7 @@ TEST(Junit, StaysBelowTheSizeThatGitLabTakes) {
   EXPECT_THAT(first.substr(0, 80), HasSubstr("bytes left out; the JSON report has them)\n"));
   EXPECT_THAT(first, HasSubstr("999 &&"));
   EXPECT_THAT(first, testing::EndsWith(
-                         "c59: packets\n(left out, to keep this file small; the JSON report has "
+                         "c59: packets\n(left out to keep this file small; the JSON report has "
                          "it)\n\n"));
   EXPECT_EQ(attribute(report.root().first_child(), "errors"), "60");
 }

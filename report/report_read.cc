@@ -238,10 +238,10 @@ std::optional<std::string> first_difference(const json& made, const json& seen,
       }
     }
     if (made.size() == seen.size()) return std::nullopt;
-    return fmt::format("{}: has {} entries, and {} are right", path, seen.size(), made.size());
+    return fmt::format("{}: has {} entries, and {} are expected", path, seen.size(), made.size());
   }
   if (!made.is_structured() && made == seen) return std::nullopt;
-  return fmt::format("{}: is {}, and {} is right", path, shown_json(seen), shown_json(made));
+  return fmt::format("{}: is {}, and {} is expected", path, shown_json(seen), shown_json(made));
 }
 
 class ReportReader {
@@ -296,7 +296,7 @@ class ReportReader {
     if (!place.empty() && reason.find(": ") != std::string_view::npos) {
       reason.remove_prefix(reason.find(": ") + 2);
     }
-    return fmt::format("{}{}: is no JSON, or not all of it: {}; {}", file_.name, place,
+    return fmt::format("{}{}: is not valid JSON: {}; {}", file_.name, place,
                        escape(reason, kMaxShownValue), kWhatIsAReport);
   }
 
@@ -306,8 +306,8 @@ class ReportReader {
     const bool report = document.is_object() && version != document.end() && version->is_string() &&
                         document.contains("cases");
     if (!report) {
-      return fail(
-          fmt::format("{}: is JSON, and no report of this suite; {}", file_.name, kWhatIsAReport));
+      return fail(fmt::format("{}: is JSON, but not a report of this suite; {}", file_.name,
+                              kWhatIsAReport));
     }
     const auto written_by = version->get<std::string>();
     if (written_by == suite_version()) return {};
@@ -350,7 +350,7 @@ class ReportReader {
       return;
     }
     if (!ids_.insert(id).second) {
-      entry.diagnose("id", "the case " + id + " stands twice in this report");
+      entry.diagnose("id", "the case " + id + " is twice in this report");
       return;
     }
     run::CaseResult result = read_case(entry, *test_case);
@@ -370,7 +370,7 @@ class ReportReader {
     std::string command = entry.text("reproduce");
     const bool is_expected = result.verdict == run::Verdict::kExpectedFailure;
     if (is_expected && command.find(" --baseline ") == std::string::npos) {
-      entry.diagnose("verdict", "a failure is expected by a baseline, and its run had none");
+      entry.diagnose("verdict", "a failure is expected by a baseline, and the run had none");
     }
     const std::string end = reproduce_selection(context, result);
     if (!command.ends_with(end)) return;  // check() complains

@@ -346,15 +346,15 @@ TEST(ReportReadError, SaysWhatToDoWithSomethingElse) {
   const std::string good = sample.json();
   const std::string advice = "name a file that `fencepost certify --json FILE` has written";
   const std::pair<std::string, std::string> table[] = {
-      {"", "r.json:1:1: is no JSON, or not all of it: "},
-      {"url: embedded\n", "r.json:1:1: is no JSON, or not all of it: "},
-      {"{\n \"a\": 1,\n}", "r.json:3:1: is no JSON, or not all of it: "},
+      {"", "r.json:1:1: is not valid JSON: "},
+      {"url: embedded\n", "r.json:1:1: is not valid JSON: "},
+      {"{\n \"a\": 1,\n}", "r.json:3:1: is not valid JSON: "},
       {good.substr(0, 100), "r.json:"},
-      {"{\"seed\": 1e999}", "r.json: is no JSON, or not all of it: number overflow"},
-      {"[]", "r.json: is JSON, and no report of this suite; "},
-      {"7", "r.json: is JSON, and no report of this suite; "},
-      {R"({"suite_version": 1, "cases": []})", "r.json: is JSON, and no report of this suite; "},
-      {R"({"suite_version": "0"})", "r.json: is JSON, and no report of this suite; "},
+      {"{\"seed\": 1e999}", "r.json: is not valid JSON: number overflow"},
+      {"[]", "r.json: is JSON, but not a report of this suite; "},
+      {"7", "r.json: is JSON, but not a report of this suite; "},
+      {R"({"suite_version": 1, "cases": []})", "r.json: is JSON, but not a report of this suite; "},
+      {R"({"suite_version": "0"})", "r.json: is JSON, but not a report of this suite; "},
       {std::string(99, '['), "r.json:1:"}};
   for (const auto& [text, start] : table) {
     EXPECT_THAT(error_of(sample, text), AllOf(StartsWith(start), HasSubstr(advice)));
@@ -368,7 +368,7 @@ TEST(ReportReadError, RefusesValuesWithinValuesToNoEnd) {
   std::string value;
   for (int i = 0; i < 75'000; ++i) value += R"({"a":)";
   deep.insert(1, "\"unknown\": " + value + "1" + std::string(75'000, '}') + ",");
-  EXPECT_THAT(error_of(sample, deep), StartsWith("r.json: it has values within values"));
+  EXPECT_THAT(error_of(sample, deep), StartsWith("r.json: its values are nested"));
 }
 
 // They are printed for people to run.
@@ -445,8 +445,8 @@ TEST(ReportReadError, NamesThePlaceOfAWrongTypeOrWord) {
   const std::string entry = "/cases/0/transcript/1";
   expect_errors({
       {"/seed", nullptr, R"(/: has no member "seed")"},
-      {"/seed", -1, "/seed: must be a whole number from 0 on, not -1"},
-      {"/seed", 1.5, "/seed: must be a whole number from 0 on, not 1.5"},
+      {"/seed", -1, "/seed: must be a whole number, 0 or greater, not -1"},
+      {"/seed", 1.5, "/seed: must be a whole number, 0 or greater, not 1.5"},
       {"/endpoint", 7, "/endpoint: must be a string, not 7"},
       {"/strict", "yes", R"(/strict: must be true or false, not "yes")"},
       {"/profile", "both", R"(/profile: must be auto, documented or deployed, not "both")"},
@@ -458,12 +458,12 @@ TEST(ReportReadError, NamesThePlaceOfAWrongTypeOrWord) {
       {"/clock_offset_ms", "0", R"(/clock_offset_ms: must be a whole number, not "0")"},
       {"/selection/run", "a", R"(/selection/run: must be an array, not "a")"},
       {"/selection/run", {1}, "/selection/run/0: must be a string, not 1"},
-      {"/shard/index", 0, "/shard/index: must be a whole number from 1 on, not 0"},
+      {"/shard/index", 0, "/shard/index: must be a whole number, 1 or greater, not 0"},
       {"/shard/index", 2, "/shard/index: must be at most 1, not 2"},
       {"/cases", ordered_json::object(), "/cases: must be an array, not an object"},
       {"/cases/1", 7, "/cases/1: must be an object, not 7"},
       {"/cases/1/id", "bed", R"(/cases/1/id: there is no case "bed" here)"},
-      {"/cases/1/id", "good", "/cases/1/id: the case good stands twice in this report"},
+      {"/cases/1/id", "good", "/cases/1/id: the case good is twice in this report"},
       {"/cases/1/verdict", "ok", "/cases/1/verdict: must be one of warning, passed, failed, "},
       {"/cases/2/failure/step", 3, "/cases/2/failure/step: is 3, and the case has 2 steps"},
       {"/cases/1/forms_observed/set-not-applied", {"other"}, "/cases/1/forms_observed: "},
@@ -471,7 +471,7 @@ TEST(ReportReadError, NamesThePlaceOfAWrongTypeOrWord) {
        R"(/cases/1/round_trips_ms/0: must be a number of milliseconds, not "1")"},
       {entry + "/direction", "sideways",
        entry + R"(/direction: must be sent, received or event, not "sideways")"},
-      {entry + "/payload", "\\x0", entry + "/payload: has an escape that is none of "},
+      {entry + "/payload", "\\x0", entry + "/payload: has an escape that is not one of "},
       {entry + "/correlation_data", "0a", entry + "/correlation_data: must be upper-case Base16"},
       {entry + "/payload_format", 256, entry + "/payload_format: must be a whole number up to 255"},
       {entry + "/user_properties/0", {"a"}, entry + "/user_properties: must be a list of"},
@@ -483,14 +483,14 @@ TEST(ReportReadError, RefusesAReportThatContradictsItselfOrTheCases) {
   expect_errors({
       {"/transcripts", "failures", "/cases/0/transcript: must not be there: "},
       {"/extra", 1, "/extra: must not be there: "},
-      {"/summary/passed", 5, "/summary/passed: is 5, and 3 is right: "},
-      {"/exit_code", 0, "/exit_code: is 0, and 1 is right: "},
-      {"/cases/0/verdict", "failed", "/summary/failed: is 1, and 2 is right"},
+      {"/summary/passed", 5, "/summary/passed: is 5, and 3 is expected: "},
+      {"/exit_code", 0, "/exit_code: is 0, and 1 is expected: "},
+      {"/cases/0/verdict", "failed", "/summary/failed: is 1, and 2 is expected"},
       {"/cases/2/verdict", "passed", "/cases/2/failure: must not be there"},
       {"/cases/2/verdict", "expected-failure", "/cases/2/verdict: a failure is expected by a bas"},
-      {"/cases/3/verdict", "failed", R"(/cases/3/verdict: is "failed", and "warning" is right)"},
-      {"/cases/0/title", "Another", R"(/cases/0/title: is "Another", and "A case" is right: )"},
-      {"/cases/0/line", 4, "/cases/0/line: is 4, and 3 is right: "},
+      {"/cases/3/verdict", "failed", R"(/cases/3/verdict: is "failed", and "warning" is expected)"},
+      {"/cases/0/title", "Another", R"(/cases/0/title: is "Another", and "A case" is expected: )"},
+      {"/cases/0/line", 4, "/cases/0/line: is 4, and 3 is expected: "},
       {"/cases/0/requirements", {"R-MUST-1"}, "/cases/0/requirements: has 1 entries, and 2 are"},
       {"/cases/2/failure/line", 1, "/cases/2/failure/line: is 1, and "},
       {"/cases/0/transcript/1/extra", {{"deep", {1}}}, "/cases/0/transcript/1/extra: must not"},

@@ -36,7 +36,7 @@ constexpr NotificationKind kStopped = {"run-stopped", "The run ended before all 
 constexpr NotificationKind kSkipped = {"cases-skipped",
                                        "The endpoint lacks what some of the cases need."};
 constexpr NotificationKind kBaseline = {"baseline-entry",
-                                        "An entry of the baseline does not fit the results."};
+                                        "An entry of the baseline does not match the results."};
 constexpr std::array kNotificationKinds = {kStopped, kSkipped, kBaseline};
 
 // An object, also where a list of one pair could be read as something else.
@@ -96,7 +96,7 @@ ordered_json rule_of(const scenario::Requirement& requirement) {
   std::string help =
       requirement.text + "\n\nSection: " + requirement.section + "\nSource: " + requirement.source;
   for (const auto& [dialect, form] : requirement.dialects) help += "\n" + dialect + ": " + form;
-  help += "\n\n`fencepost explain " + requirement.id + "` tells more.";
+  help += "\n\n`fencepost explain " + requirement.id + "` has the details.";
   ordered_json out;
   out["id"] = requirement.id;
   out["shortDescription"] = message(first_sentence(requirement.text));
@@ -201,8 +201,8 @@ ordered_json related_locations(const Difference& found) {
     ordered_json location;
     location["id"] = i;
     location["physicalLocation"] = std::move(physical);
-    location["message"] = message(entry.test_case->id +
-                                  (found.blocks(entry) ? ", on the way to what it checks" : ""));
+    location["message"] =
+        message(entry.test_case->id + (found.blocks(entry) ? ", before the step it tests" : ""));
     out.push_back(std::move(location));
   }
   return out;
@@ -233,7 +233,8 @@ std::string text_of(const Finding& finding, const ReportContext& context) {
   if (finding.difference && finding.difference->cases.size() > 1) {
     text += "\nAlso: " + others_of(*finding.difference, kMaxIdsInMessage);
   }
-  if (const std::string alone = alone_text(result); !alone.empty()) text += "\nAlone: " + alone;
+  if (const std::string alone = alone_text(result); !alone.empty())
+    text += "\nIn isolation: " + alone;
   text += "\nReproduce: " + reproduce_command(context, result);
   return text;
 }

@@ -83,7 +83,7 @@ hostname="host" package="statestore" id="0">
       <property name="profile" value="auto" />
       <property name="wording" value="auto" />
       <property name="judged_by"
-value="judged by the article and the deployed service (ga wording): 2 rules bind" />
+value="judged by the article and the deployed service (ga edition): 2 rules apply" />
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
       <property name="file" value="t.yaml" />
@@ -113,7 +113,7 @@ classname="statestore.set" time="0.002" />
     <testcase name="bad"
 classname="statestore.set" time="0.002">
       <failure type="MUST" message=")"
-    R"(R-MUST-1: wrong: expected $-1, got +OK (step 1); difference D1">R-MUST-1: The first rule.
+    R"(R-MUST-1: wrong: expected $-1, got +OK (step 1); root cause D1">R-MUST-1: The first rule.
 step 1 at t.yaml:7
 expected: $-1\r\n
 actual:   +OK\r\n
@@ -147,7 +147,7 @@ hostname="host" package="statestore" id="1">
       <property name="profile" value="auto" />
       <property name="wording" value="auto" />
       <property name="judged_by"
-value="judged by the article and the deployed service (ga wording): 2 rules bind" />
+value="judged by the article and the deployed service (ga edition): 2 rules apply" />
       <property name="dialect_observed" value="deployed" />
       <property name="seed" value="7" />
       <property name="file" value="t.yaml" />

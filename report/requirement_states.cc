@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
+
 namespace fencepost::report {
 namespace {
 
@@ -27,18 +29,19 @@ constexpr std::array kStateNames = {
 std::string_view state_words(RequirementState state) {
   switch (state) {
     case RequirementState::kOutside:
-      return "answered outside the allowed ways";
+      return "answered outside the allowed outcomes";
     case RequirementState::kWarning:
       return "with warnings";
     case RequirementState::kExpectedFailure:
-      return "broken as the baseline says";
+      return "broken as the baseline expects";
     case RequirementState::kNotRun:
       return "not run";
     case RequirementState::kNotShown:
       return "not shown";
+    case RequirementState::kOpen:
+      return "unspecified";
     case RequirementState::kBroken:
     case RequirementState::kInconclusive:
-    case RequirementState::kOpen:
     case RequirementState::kSkipped:
     case RequirementState::kPassed:
       break;
@@ -78,10 +81,6 @@ void add(CitingCases& cases, const run::CaseResult& entry) {
   }
 }
 
-std::string cases_text(std::size_t count) {
-  return fmt::format("{} case{}", count, count == 1 ? "" : "s");
-}
-
 std::optional<RequirementState> state_of(const Difference& found) {
   switch (found.kind) {
     case FindingKind::kFailure:
@@ -107,7 +106,7 @@ void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catal
     const RequirementState state = open          ? RequirementState::kOutside
                                    : found.fails ? RequirementState::kBroken
                                                  : RequirementState::kWarning;
-    const RequirementFinding finding{found.requirement, state, "clients that asked at once"};
+    const RequirementFinding finding{found.requirement, state, "concurrent clients"};
     const auto [known, added] = attributed.emplace(found.requirement, finding);
     if (added) continue;
     known->second.note += "; " + finding.note;
@@ -118,9 +117,9 @@ void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catal
 // Of one that no difference is charged to.
 RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases& cases) {
   using enum RequirementState;
-  const std::string all = cases_text(cases.all);
+  const std::string all = text::counted(cases.all, "case");
   if (cases.undecided_of > 0) {
-    return {rule.id, kInconclusive, fmt::format("undecided by {} of {}", cases.undecided_of, all)};
+    return {rule.id, kInconclusive, fmt::format("{} of {} inconclusive", cases.undecided_of, all)};
   }
   if (rule.open) return {rule.id, kOpen};
   if (cases.unfinished > 0) {
@@ -129,7 +128,7 @@ RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases
   if (cases.skipped == cases.all) return {rule.id, kSkipped, all};
   std::string note = cases.passed < cases.all ? fmt::format("{} of {}", cases.passed, all) : all;
   if (cases.failed > 0) {
-    note += fmt::format("; {} failed because of something else", cases.failed);
+    note += fmt::format("; {} failed for another reason", cases.failed);
   }
   if (cases.skipped > 0) note += fmt::format("; {} skipped", cases.skipped);
   if (cases.passed > 0) return {rule.id, kPassed, note};
@@ -159,8 +158,9 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
   for (const Difference& found : all) {
     const auto state = state_of(found);
     if (!state) continue;
-    RequirementFinding finding{found.rule_id, *state,
-                               fmt::format("{}: {}", found.name, cases_text(found.cases.size()))};
+    RequirementFinding finding{
+        found.rule_id, *state,
+        fmt::format("{}: {}", found.name, text::counted(found.cases.size(), "case"))};
     const auto [known, added] = attributed.emplace(found.rule_id, finding);
     if (!added) known->second.note += fmt::format("; {}", finding.note);
     if (finding.state < known->second.state) known->second.state = finding.state;

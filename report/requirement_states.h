@@ -13,19 +13,19 @@
 
 namespace fencepost::report {
 
-// Of several that hold, the first. Only what a difference is charged to is broken: a case that
-// failed because of something else says nothing of the rules that it is about.
+// Of several that hold, the first. Only what a difference is attributed to is broken: a case that
+// failed for another reason says nothing about the rules that it tests.
 enum class RequirementState {
   kBroken,
   kOutside,          // left open by the documents, and the answer is outside the allowed ones
-  kWarning,          // a recommendation that is not followed, or a rule that does not bind
-  kExpectedFailure,  // broken, as the baseline says
+  kWarning,          // a recommendation that is not followed, or a rule that does not apply
+  kExpectedFailure,  // broken, as the baseline expects
   kInconclusive,     // the evidence does not decide
   kOpen,             // left open by the documents: what was seen is no verdict
   kNotRun,           // some of its cases did not end, and none shows it broken
   kSkipped,          // all of its cases were
   kPassed,           // cases show that it is kept; others may have ended before they came to it
-  kNotShown,         // each of its cases failed because of something else before it came to it
+  kNotShown,         // each of its cases failed for another reason before the step that tests it
 };
 
 // broken, outside, warning, expected-failure, ...
@@ -34,11 +34,11 @@ enum class RequirementState {
 struct RequirementFinding {
   std::string id{};
   RequirementState state = RequirementState::kPassed;
-  std::string note{};  // of how many cases, in words; empty for an open point
+  std::string note{};  // of how many cases, in words; empty for an unspecified point
 };
 
 // In the order of the catalogue, those that any case of the run cites or a difference, or what
-// clients that asked at once were told, is charged to. `all` are the differences of the same
+// concurrent clients saw, is attributed to. `all` are the differences of the same
 // result.
 [[nodiscard]] std::vector<RequirementFinding> requirement_states(
     const run::SuiteResult& result, const std::vector<Difference>& all,

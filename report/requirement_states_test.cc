@@ -50,8 +50,7 @@ TEST(RequirementStates, OnlyTheRuleOfARootCauseIsBroken) {
       attributed_to("R-MUST-1", {failing("a", "R-MUST-1"), failing("b", "R-SHOULD-1")});
   EXPECT_THAT(as_text(run),
               ElementsAre("R-MUST-1: broken (D1: 2 cases)",
-                          "R-SHOULD-1: not-shown (0 of 1 case; 1 failed because of something "
-                          "else)"));
+                          "R-SHOULD-1: not-shown (0 of 1 case; 1 failed for another reason)"));
   EXPECT_EQ(requirements_text(states(run)), "requirements: 1 broken, 1 not shown");
 }
 
@@ -61,8 +60,7 @@ TEST(RequirementStates, WhatOtherCasesShowIsPassed) {
                                                 {.id = "c", .requirements = "R-SHOULD-1"}});
   EXPECT_THAT(as_text(run),
               ElementsAre("R-MUST-1: broken (D1: 2 cases)",
-                          "R-SHOULD-1: passed (1 of 2 cases; 1 failed because of something "
-                          "else)"));
+                          "R-SHOULD-1: passed (1 of 2 cases; 1 failed for another reason)"));
   EXPECT_EQ(requirements_text(states(run)), "requirements: 1 passed, 1 broken");
 }
 
@@ -80,7 +78,7 @@ TEST(RequirementStates, TellEveryOtherEnd) {
            {run::Verdict::kSkipped, "R-MUST-1: skipped (1 case)"},
            {run::Verdict::kLost, "R-MUST-1: not-run (1 of 1 case not finished)"},
            {run::Verdict::kNotRun, "R-MUST-1: not-run (1 of 1 case not finished)"},
-           {run::Verdict::kInconclusive, "R-MUST-1: inconclusive (undecided by 1 of 1 case)"}}) {
+           {run::Verdict::kInconclusive, "R-MUST-1: inconclusive (1 of 1 case inconclusive)"}}) {
     EXPECT_THAT(as_text(Sample({{.id = "a", .verdict = verdict}})), ElementsAre(text));
   }
   EXPECT_THAT(states(Sample({})), IsEmpty());

@@ -34,8 +34,8 @@ std::string contradiction(const std::string& file, const std::vector<Option>& op
     if (!option.contradicts) continue;
     const std::string was = option.was.empty() ? fmt::format("no {}", option.name)
                                                : fmt::format("{} {}", option.name, option.was);
-    return fmt::format("{} is of a run with {}: {} {} contradicts it; leave {} out to go on", file,
-                       was, option.name, option.given, option.name);
+    return fmt::format("{} is of a run with {}, and {} {} contradicts it; leave {} out to resume",
+                       file, was, option.name, option.given, option.name);
   }
   return {};
 }
@@ -70,8 +70,9 @@ Beside beside(const std::string& file, const ReportFiles& was) {
 
 std::string give_again(const std::string& file, const std::string& what) {
   return fmt::format(
-      "{} is of a run with {}: give that again to go on; where to connect, what to read and what "
-      "to write is not taken from a file",
+      "{} is of a run with {}: give this option again to resume; what to connect to, to read and "
+      "to "
+      "write is not taken from a file",
       file, what);
 }
 
@@ -99,7 +100,7 @@ std::string missing(const std::string& file, const Invocation& given, const Call
 std::string other_selection(const std::string& file, const run::Selection& given,
                             const run::Selection& was) {
   if (!is_filtered(given) || same(given, was)) return {};
-  return file + " is of a run with another selection of cases: leave it out to go on";
+  return file + " is of a run with another selection of cases: leave the selection out to resume";
 }
 
 // The first thing that keeps the run from going on; empty when nothing does.

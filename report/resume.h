@@ -1,4 +1,4 @@
-// certify --resume: goes on with a run that was killed. What the command line leaves out is as it
+// certify --resume: resumes a run that was killed. What the command line leaves out is as it
 // was in that run; what it says must not contradict it. But the file may be anybody's: where to
 // connect, and which files to read, to run or to write, is never taken from it.
 //

@@ -84,16 +84,21 @@ TEST(Completed, NoPathAndNoHostIsTakenFromTheFile) {
     const char* said;
   };
   for (const Case& each : {
-           Case{{.url = "mqtt://host"}, "f is of a run with --endpoint mqtt://host: give that ag"},
-           Case{{.url = "mqtt://me:***@host"}, "with --endpoint mqtt://me:***@host: give that ag"},
-           Case{{.url = "embeddedx"}, "with --endpoint embeddedx: give that again to go on"},
-           Case{{.descriptor = "d"}, "f is of a run with --descriptor d: give that again to go on"},
-           Case{{.scenarios = "s"}, "f is of a run with --scenarios s: give that again to go on"},
-           Case{{.baseline = "b"}, "f is of a run with --baseline b: give that again to go on"},
+           Case{{.url = "mqtt://host"}, "f is of a run with --endpoint mqtt://host: give this opt"},
+           Case{{.url = "mqtt://me:***@host"}, "with --endpoint mqtt://me:***@host: give this opt"},
+           Case{{.url = "embeddedx"},
+                "with --endpoint embeddedx: give this option again to resume"},
+           Case{{.descriptor = "d"},
+                "f is of a run with --descriptor d: give this option again to resume"},
+           Case{{.scenarios = "s"},
+                "f is of a run with --scenarios s: give this option again to resume"},
+           Case{{.baseline = "b"},
+                "f is of a run with --baseline b: give this option again to resume"},
            Case{{.files = {{"json", "j"}}},
-                "f is of a run with --json j: give that again to go on"},
-           Case{{.files = {{"junit", "/etc/passwd"}}}, "with --junit /etc/passwd: give that again"},
-           Case{{.files = {{"sarif", "s"}}}, "with --sarif s: give that again"},
+                "f is of a run with --json j: give this option again to resume"},
+           Case{{.files = {{"junit", "/etc/passwd"}}},
+                "with --junit /etc/passwd: give this option again"},
+           Case{{.files = {{"sarif", "s"}}}, "with --sarif s: give this option again"},
        }) {
     EXPECT_THAT(diagnostic({}, {.context = sample_context(), .call = each.was}),
                 HasSubstr(each.said));
@@ -150,24 +155,32 @@ TEST(Completed, NamesTheOptionThatContradicts) {
   for (const Case& each : {
            Case{{.call = {.url = "embedded"}},
                 plain,
-                "f is of a run with --endpoint inproc:: --endpoint embedded contradicts it; leave "
-                "--endpoint out to go on"},
-           Case{{.call = {.descriptor = "x"}}, full, "--descriptor d.yaml: --descriptor x con"},
-           Case{{.call = {.descriptor = "x"}}, plain, "with no --descriptor: --descriptor x con"},
-           Case{{.call = {.scenarios = "x"}}, full, "with --scenarios mine: --scenarios x con"},
-           Case{{.call = {.driver = "x"}}, full, "with --driver paho: --driver x contradicts"},
-           Case{{.call = {.baseline = "x"}}, full, "with --baseline b.yaml: --baseline x con"},
-           Case{{.call = {.shuffled = true}}, plain, "f is of a run with no --shuffle: --shuffle"},
-           Case{{.profile = "auto"}, full, "with --profile documented: --profile auto contradicts"},
-           Case{{.edition = "ga"}, full, "with --wording auto: --wording ga contradicts it"},
-           Case{{.seed = 4}, full, "with --seed 7: --seed 4 contradicts it; leave --seed out"},
+                "f is of a run with --endpoint inproc:, and --endpoint embedded contradicts it; "
+                "leave --endpoint out to resume"},
+           Case{{.call = {.descriptor = "x"}}, full, "--descriptor d.yaml, and --descriptor x con"},
+           Case{{.call = {.descriptor = "x"}},
+                plain,
+                "with no --descriptor, and --descriptor x con"},
+           Case{{.call = {.scenarios = "x"}}, full, "with --scenarios mine, and --scenarios x con"},
+           Case{{.call = {.driver = "x"}}, full, "with --driver paho, and --driver x contradicts"},
+           Case{{.call = {.baseline = "x"}}, full, "with --baseline b.yaml, and --baseline x con"},
+           Case{{.call = {.shuffled = true}},
+                plain,
+                "f is of a run with no --shuffle, and --shuffle"},
+           Case{{.profile = "auto"},
+                full,
+                "with --profile documented, and --profile auto contradicts"},
+           Case{{.edition = "ga"}, full, "with --wording auto, and --wording ga contradicts it"},
+           Case{{.seed = 4}, full, "with --seed 7, and --seed 4 contradicts it; leave --seed out"},
            Case{{.strict = true}, plain, "f is of a run with no --strict"},
            Case{{.selection = {.run = {"x"}}}, full, "f is of a run with another selection of cas"},
-           Case{{.selection = {.skip = {"b"}}}, full, "with another selection of cases: leave it"},
+           Case{{.selection = {.skip = {"b"}}},
+                full,
+                "with another selection of cases: leave the selection"},
            Case{{.selection = {.tags = {"x"}}}, plain, "with another selection of cases"},
            Case{{.selection = {.requirements = {"x"}}}, plain, "with another selection of cases"},
-           Case{{.shard = "3/5"}, full, "with --shard 2/5: --shard 3/5 contradicts it"},
-           Case{{.shard = "2/5"}, plain, "with no --shard: --shard 2/5 contradicts it"},
+           Case{{.shard = "3/5"}, full, "with --shard 2/5, and --shard 3/5 contradicts it"},
+           Case{{.shard = "2/5"}, plain, "with no --shard, and --shard 2/5 contradicts it"},
        }) {
     EXPECT_THAT(diagnostic(each.given, each.head), HasSubstr(each.said));
   }
@@ -219,7 +232,7 @@ TEST_F(ResumeTest, GoesOnWithAllButTheCasesThatLostTheEndpoint) {
 TEST_F(ResumeTest, RefusesWhatIsNotThereOrAnythingElse) {
   EXPECT_THAT(resume(path_, {}).error(), HasSubstr("cannot read " + path_));
   folder_.write("r.json.unfinished", "{}");
-  EXPECT_THAT(resume(path_, {}).error(), HasSubstr(path_ + ": is not what a killed run"));
+  EXPECT_THAT(resume(path_, {}).error(), HasSubstr(path_ + ": is not evidence of"));
   std::filesystem::remove(path_);
   keep({});
   EXPECT_THAT(resume(path_, {.seed = 8}).error(), HasSubstr(path_ + " is of a run with --seed 7"));

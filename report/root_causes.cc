@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "report/where.h"
 #include "suite/judge/reply_rule.h"
 #include "suite/judge/root_cause.h"
@@ -169,8 +170,8 @@ std::string sentence_of(const std::vector<Difference>& all) {
     ++count;
     failures += each.failing().size();
   }
-  return fmt::format("{} difference{} explain{} {} failure{}", count, count == 1 ? "" : "s",
-                     count == 1 ? "s" : "", failures, failures == 1 ? "" : "s");
+  return fmt::format("{} {} {}", text::counted(count, "root cause"),
+                     count == 1 ? "explains" : "explain", text::counted(failures, "failure"));
 }
 
 }  // namespace fencepost::report

@@ -17,10 +17,10 @@ namespace fencepost::report {
 
 enum class FindingKind {
   kFailure,          // a rule is broken, and the run fails
-  kUnexpectedPass,   // the baseline says that it fails, and it does not: the run fails
+  kUnexpectedPass,   // the baseline expects a failure, and it passed: the run fails
   kWarning,          // a "should" is not followed, without --strict
   kInconclusive,     // the evidence does not decide
-  kExpectedFailure,  // a rule is broken, as the baseline says
+  kExpectedFailure,  // a rule is broken, as the baseline expects
 };
 
 // Points into the result and the catalogue that it was made from.
@@ -47,7 +47,8 @@ struct Difference {
   // shown, rather than broken.
   [[nodiscard]] bool blocks(const run::CaseResult& result) const;
   [[nodiscard]] std::size_t blocked() const;
-  // An open point is not broken: the store did something outside the outcomes that it allows.
+  // An unspecified point is not broken: the store did something outside the outcomes that it
+  // allows.
   [[nodiscard]] bool is_open() const;
 };
 
@@ -57,7 +58,7 @@ struct Difference {
                                                   const scenario::Catalogue& catalogue,
                                                   bool strict);
 
-// "1 difference explains 34 failures", "2 differences explain 3 failures".
+// "1 root cause explains 34 failures", "2 root causes explain 3 failures".
 [[nodiscard]] std::string sentence_of(const std::vector<Difference>& all);
 
 }  // namespace fencepost::report

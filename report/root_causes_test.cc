@@ -65,7 +65,7 @@ std::vector<std::string> ids(const Difference& found) {
 
 TEST(Differences, NoneInARunWithoutFailures) {
   EXPECT_THAT(SeenRun({{.id = "good"}}).found(), SizeIs(0));
-  EXPECT_EQ(sentence_of({}), "0 differences explain 0 failures");
+  EXPECT_EQ(sentence_of({}), "0 root causes explain 0 failures");
 }
 
 TEST(Differences, FailuresWithOneCauseAreOneWhateverRuleTheyAreAttributedTo) {
@@ -77,7 +77,7 @@ TEST(Differences, FailuresWithOneCauseAreOneWhateverRuleTheyAreAttributedTo) {
   EXPECT_EQ(found[0].rule_id, "R-MUST-1");
   EXPECT_THAT(ids(found[0]), ElementsAre("a", "c", "b"));
   EXPECT_THAT(found[0].causes, ElementsAre("GET: want a value, got no such key"));
-  EXPECT_EQ(sentence_of(found), "1 difference explains 3 failures");
+  EXPECT_EQ(sentence_of(found), "1 root cause explains 3 failures");
 }
 
 TEST(Differences, ARuleThatMayBeBrokenEverywhereExplainsFailuresOfSeveralKinds) {
@@ -141,7 +141,7 @@ TEST(Differences, FailuresAreNamedByWhatWarningsShow) {
   EXPECT_EQ(found[0].rule_id, "R-MUST-1");
   EXPECT_THAT(ids(found[0]), ElementsAre("c", "a", "b"));
   EXPECT_EQ(found[0].warnings, 2U);
-  EXPECT_EQ(sentence_of(found), "1 difference explains 1 failure");
+  EXPECT_EQ(sentence_of(found), "1 root cause explains 1 failure");
 }
 
 TEST(Differences, TwoCausesOfTwoRulesAreTwoAndTheGreaterIsFirst) {
@@ -195,7 +195,7 @@ TEST(Differences, WarningsOfAnotherRuleComeLastAndApart) {
   ASSERT_THAT(found, SizeIs(2));
   EXPECT_EQ(found[0].kind, FindingKind::kFailure);
   EXPECT_EQ(found[1].kind, FindingKind::kWarning);
-  EXPECT_EQ(sentence_of(found), "1 difference explains 1 failure");
+  EXPECT_EQ(sentence_of(found), "1 root cause explains 1 failure");
 }
 
 TEST(Differences, TheOrderOfTheCasesDoesNotMatter) {

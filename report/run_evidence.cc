@@ -12,7 +12,7 @@
 namespace fencepost::report {
 namespace {
 
-constexpr const char* kLostWhenKilled = "; what this run finds is lost when it is killed";
+constexpr const char* kLostWhenKilled = "; the results of this run are lost if it is killed";
 
 bool is_a_place(const std::string& path) {
   if (path.empty() || path == "-") return false;
@@ -97,8 +97,8 @@ bool RunEvidence::make_room(const std::string& place, const std::string& resumed
   }
   std::filesystem::rename(place, aside, failed);
   diagnose_(
-      fmt::format("an earlier run was killed when {} of its cases had finished; to go on with it, "
-                  "call it as it was called, with --resume {}",
+      fmt::format("an earlier run was killed when {} of its cases had finished; to resume it, add "
+                  "--resume {} to its command",
                   left->cases().size(), text::shell_word(failed ? place : aside)));
   return !failed;
 }
@@ -154,7 +154,7 @@ bool RunEvidence::end(const std::string& json, bool written, const std::string& 
     return flushed;
   }
   diagnose_(
-      fmt::format("what the run has found is in {0}; make the reports of it with: fencepost "
+      fmt::format("the results of the run are in {0}; write the reports with: fencepost "
                   "merge {0} --json FILE",
                   text::shell_word(place)));
   return false;

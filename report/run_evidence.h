@@ -1,7 +1,7 @@
 // The file that a run writes as it goes: what it has found so far, so that a kill loses no more
 // than what was not found yet, and with --evidence all that was asked and answered, so that it can
 // be judged again. Where it stands, what becomes of one that an earlier run has left there, and
-// what the user is told.
+// what is reported to the user.
 //
 //   RunEvidence evidence(context, complain);
 //   if (!evidence.open("run.fpe")) return;
@@ -26,13 +26,13 @@
 
 namespace fencepost::report {
 
-// What the end of the name of a file is that nobody has asked for.
+// The suffix of the file that is written without --evidence.
 inline constexpr const char* kUnfinished = ".unfinished";
 
 // Beside the first report that is a file; empty when there is none.
 [[nodiscard]] std::string place_beside(const ReportFiles& files);
 
-// Of one thread at a time, but for add_history().
+// Used by one thread at a time, but for add_history().
 class RunEvidence {
  public:
   // Gets what the user should know, a text without a line feed.
@@ -42,9 +42,9 @@ class RunEvidence {
   RunEvidence(const ReportContext& context, Diagnose diagnose)
       : context_(context), diagnose_(std::move(diagnose)) {}
 
-  // The file of --evidence: it has packets, and stays. Empty: nobody asked for it. What a killed
+  // The file of --evidence: it has packets, and stays. Empty: not requested. What a killed
   // run has left there, or `resumed` where that is the same file, is renamed to end in ".old".
-  // False after a complaint: it cannot be written.
+  // False after an error: it cannot be written.
   [[nodiscard]] bool open(const std::string& file, const std::string& resumed = {});
   [[nodiscard]] bool has_packets() const { return has_packets_; }
   // The endpoint that the run is to use. `endpoint` and this must outlive it.
@@ -67,11 +67,11 @@ class RunEvidence {
 
   // Were the reports written? Then nobody needs a file without packets, else the user learns where
   // it is. What a file has lost, as somebody removed it, is written to `spare` then. False where
-  // evidence was asked for and is not whole, after a complaint.
+  // evidence was asked for and is not whole, after an error.
   [[nodiscard]] bool end(const std::string& json, bool written, const std::string& spare);
 
  private:
-  // Puts aside what a killed run has left. False after a complaint: what is there has to stay.
+  // Puts aside what a killed run has left. False after an error: what is there has to stay.
   [[nodiscard]] bool make_room(const std::string& place, const std::string& resumed) const;
   void take(Result<std::unique_ptr<endpoint::Recorder>, std::string> recorder,
             const char* consequence);

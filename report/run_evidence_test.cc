@@ -102,9 +102,9 @@ TEST_F(RunEvidenceTest, StaysWhenTheyAreNotAndTheUserLearnsWhere) {
   run.keep(result(0), false);
   (void)run.end("{}", false, path("spare"));
   const std::string place = "'" + path("my r.json.unfinished") + "'";
-  EXPECT_THAT(said_, ElementsAre("what the run has found is in " + place +
-                                 "; make the reports of it with: fencepost merge " + place +
-                                 " --json FILE"));
+  EXPECT_THAT(said_,
+              ElementsAre("the results of the run are in " + place +
+                          "; write the reports with: fencepost merge " + place + " --json FILE"));
 }
 
 TEST_F(RunEvidenceTest, WithoutAReportNothingIsKept) {
@@ -151,15 +151,15 @@ TEST_F(RunEvidenceTest, ANewRunPutsAsideWhatAKilledOneHasLeft) {
   EXPECT_EQ(folder_.read("r.json.unfinished.old"), left);
   EXPECT_EQ(cases_in(place_), 0U);
   EXPECT_THAT(said_, ElementsAre("an earlier run was killed when 2 of its cases had finished; to "
-                                 "go on with it, call it as it was called, with --resume " +
-                                 place_ + ".old"));
+                                 "resume it, add --resume " +
+                                 place_ + ".old to its command"));
 }
 
 TEST_F(RunEvidenceTest, WhatHasNoCaseIsReplacedWithoutAWord) {
   leave(0);
   leave(0);
   EXPECT_THAT(said_, IsEmpty());
-  EXPECT_FALSE(std::filesystem::exists(place_ + ".old"));
+  EXPECT_FALSE(std::filesystem::exists(place_ + ".old to its command"));
 }
 
 TEST_F(RunEvidenceTest, WhatStoodThereBeforeStays) {
@@ -167,7 +167,7 @@ TEST_F(RunEvidenceTest, WhatStoodThereBeforeStays) {
   evidence().begin(head(), library_);
   EXPECT_EQ(folder_.read("r.json.unfinished"), "anything\n");
   EXPECT_THAT(said_,
-              ElementsAre(HasSubstr("there is a file that no run of this version has left")));
+              ElementsAre(HasSubstr("the file that is there is not evidence of this version")));
 }
 
 TEST_F(RunEvidenceTest, ALinkIsNotFollowed) {
@@ -175,7 +175,7 @@ TEST_F(RunEvidenceTest, ALinkIsNotFollowed) {
   std::filesystem::create_symlink(folder_.path() / "theirs", place_);
   evidence().begin(head(), library_);
   EXPECT_EQ(folder_.read("theirs"), "precious");
-  EXPECT_THAT(said_, ElementsAre(HasSubstr("it is a link, which is not followed")));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("it is a symbolic link; name the file itself")));
 }
 
 TEST_F(RunEvidenceTest, WhatWasPutAsideBeforeStays) {
@@ -185,7 +185,7 @@ TEST_F(RunEvidenceTest, WhatWasPutAsideBeforeStays) {
   evidence().begin(head(), library_);
   EXPECT_EQ(folder_.read("r.json.unfinished.old"), "precious");
   EXPECT_EQ(folder_.read("r.json.unfinished.old2"), left);
-  EXPECT_THAT(said_, ElementsAre(EndsWith("with --resume " + place_ + ".old2")));
+  EXPECT_THAT(said_, ElementsAre(EndsWith("add --resume " + place_ + ".old2 to its command")));
 }
 
 TEST_F(RunEvidenceTest, WhatAnotherRunIsWritingIsLeftAlone) {
@@ -196,7 +196,7 @@ TEST_F(RunEvidenceTest, WhatAnotherRunIsWritingIsLeftAlone) {
   EXPECT_EQ(cases_in(place_), 1U);
   EXPECT_THAT(said_,
               ElementsAre(AllOf(HasSubstr("another run is writing it"),
-                                EndsWith("; what this run finds is lost when it is killed"))));
+                                EndsWith("; the results of this run are lost if it is killed"))));
 }
 
 TEST_F(RunEvidenceTest, SaysThatItCannotBeBegun) {
@@ -206,7 +206,7 @@ TEST_F(RunEvidenceTest, SaysThatItCannotBeBegun) {
   run.keep(result(0), false);
   (void)run.end("{}", false, path("spare"));
   EXPECT_THAT(said_, ElementsAre("cannot write /nowhere/r.json.unfinished: No such file or "
-                                 "directory; what this run finds is lost when it is killed"));
+                                 "directory; the results of this run are lost if it is killed"));
 }
 
 TEST_F(RunEvidenceTest, SaysThatItCannotGoOn) {
@@ -246,7 +246,7 @@ TEST_F(RunEvidenceTest, AFullDiskIsSaidOnceAndLosesNothingThatIsStillKnown) {
   }
   EXPECT_THAT(said_,
               ElementsAre("cannot write " + place_ +
-                          ": File too large; what this run finds is lost when it is killed"));
+                          ": File too large; the results of this run are lost if it is killed"));
   EXPECT_EQ(cases_in(place_), 1U);
   (void)run.end("{}", false, path("spare"));  // there is room again
   EXPECT_EQ(cases_in(place_), 3U);
@@ -260,7 +260,7 @@ TEST_F(RunEvidenceTest, WhatWasRemovedIsWrittenElsewhere) {
   std::filesystem::remove(place_);
   (void)run.end("{}", false, path("spare"));
   EXPECT_EQ(cases_in(path("spare")), 1U);
-  EXPECT_THAT(said_, ElementsAre(StartsWith("what the run has found is in " + path("spare"))));
+  EXPECT_THAT(said_, ElementsAre(StartsWith("the results of the run are in " + path("spare"))));
 }
 
 TEST_F(RunEvidenceTest, SaysThatItCannotBeWrittenElsewhere) {
@@ -305,7 +305,7 @@ TEST_F(EvidenceWithPackets, IsPutAsideWhereARunWasKilled) {
   EXPECT_THAT(said_, IsEmpty());
   run_with_packets(0, false);
   EXPECT_EQ(cases_in(asked_ + ".old"), 1U);
-  EXPECT_THAT(said_, ElementsAre(EndsWith("with --resume " + asked_ + ".old")));
+  EXPECT_THAT(said_, ElementsAre(EndsWith("add --resume " + asked_ + ".old to its command")));
 }
 
 TEST_F(EvidenceWithPackets, ReplacesAnythingElse) {

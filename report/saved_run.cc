@@ -73,7 +73,7 @@ std::string contradiction(const SavedRun& kept, const RunEnd& end, const run::Su
     const auto found = end.verdicts.find(id);
     if (found == end.verdicts.end() || found->second == verdict) continue;
     return fmt::format(
-        "{}: the case {} is {} at the end of the run, and {} by what it has kept: "
+        "{}: the case {} is {} at the end of the run, and {} by its record: "
         "the file was changed after it was written",
         kept.file, id, escape(found->second, 80), verdict);
   }
@@ -82,7 +82,7 @@ std::string contradiction(const SavedRun& kept, const RunEnd& end, const run::Su
 
 // Why cases are missing, so many of `cases`; empty where none is.
 std::string why_not_whole(const SavedRun& kept, std::size_t missing, std::size_t cases) {
-  if (!kept.end.empty()) return missing == 0 ? "" : "the run did not come to its end";
+  if (!kept.end.empty()) return missing == 0 ? "" : "the run did not finish";
   std::string out =
       fmt::format("the run was killed: {} of {} cases had finished", cases - missing, cases);
   return kept.diagnostic.empty() ? out : out + "; " + kept.diagnostic;
@@ -103,14 +103,14 @@ bool is_saved_run(const scenario::SourceFile& file) {
 Result<SavedRun, std::string> read_saved_run(const scenario::SourceFile& file) {
   if (file.content.starts_with(kFormerly)) {
     return fail(fmt::format(
-        "{}: was written by fencepost {} in a form that is not read any more: use that version, or "
+        "{}: was written by fencepost {} in a format that is no longer read: use that version, or "
         "run the cases again",
         file.name, escape(former_version(file.content), 40)));
   }
   auto recorded = endpoint::Recorded::read(file.content);
   if (!recorded) {
-    return fail(fmt::format("{}: is not what a killed run of `fencepost certify` leaves: it {}",
-                            file.name, recorded.error()));
+    return fail(fmt::format("{}: is not evidence of `fencepost certify`: it {}", file.name,
+                            recorded.error()));
   }
   auto head = read_evidence_head(recorded->head());
   const auto last = read_evidence_head(recorded->last_head());

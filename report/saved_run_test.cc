@@ -250,7 +250,7 @@ TEST_F(SavedRunTest, ARunThatWasStoppedSaysWhy) {
     const char* reason;
     run::ExitCode code;
   } kTable[] = {
-      {{}, "the run did not come to its end", run::ExitCode::kInterrupted},
+      {{}, "the run did not finish", run::ExitCode::kInterrupted},
       {{.stopped_because = "interrupted"}, "interrupted", run::ExitCode::kInterrupted},
       {{.stopped_because = "the endpoint was lost", .endpoint_lost = true},
        "the endpoint was lost",
@@ -273,8 +273,8 @@ TEST_F(SavedRunTest, RefusesCasesThatContradictTheEnd) {
   keep(run, result(0, Verdict::kPassed));
   run.add(evidence::Kind::kEnd, run_end_json({.verdicts = {{"one", "failed R-MUST-1"}}}));
   EXPECT_EQ(report(run).error(),
-            "f: the case one is failed R-MUST-1 at the end of the run, and passed by what it has "
-            "kept: the file was changed after it was written");
+            "f: the case one is failed R-MUST-1 at the end of the run, and passed by its record: "
+            "the file was changed after it was written");
 }
 
 // --- what is refused
@@ -283,10 +283,10 @@ TEST_F(SavedRunTest, RefusesOtherCasesAndOtherFiles) {
   const File run = file();
   library_.cases[0].source += "# changed\n";
   EXPECT_THAT(cases(run).error(), HasSubstr("its run had other cases than these"));
-  EXPECT_THAT(read_saved_run({"f", "{}\n"}).error(), HasSubstr("f: is not what a killed run"));
-  EXPECT_THAT(read_saved_run(File().source()).error(), HasSubstr("is not what a killed run"));
+  EXPECT_THAT(read_saved_run({"f", "{}\n"}).error(), HasSubstr("f: is not evidence of"));
+  EXPECT_THAT(read_saved_run(File().source()).error(), HasSubstr("is not evidence of"));
   EXPECT_THAT(read_saved_run(File().add(evidence::Kind::kHead, "{}").source()).error(),
-              HasSubstr("f: its head cannot be read: "));
+              HasSubstr("f: its header cannot be read: "));
   EXPECT_FALSE(is_saved_run({"f", "{}"}));
   EXPECT_TRUE(is_saved_run(run.source()));
 }
@@ -308,7 +308,7 @@ TEST_F(SavedRunTest, NamesTheVersionThatHasWrittenIt) {
   const scenario::SourceFile former{"f", document.dump() + "\n{\"case\":\"one\"}\n"};
   EXPECT_TRUE(is_saved_run(former));
   EXPECT_THAT(read_saved_run(former).error(),
-              HasSubstr("f: was written by fencepost 0.0.9 in a form that is not read any more"));
+              HasSubstr("f: was written by fencepost 0.0.9 in a format that is no longer read"));
 }
 
 }  // namespace

@@ -54,8 +54,8 @@ Result<std::optional<JobShard>, std::string> shard_of(const JobSystem& system,
   const auto of = number_of(total);
   if (!at || !of || *at < system.first || *at - system.first >= *of) {
     return fail(fmt::format(
-        "--shard auto: {}: the first must be a number from {} on, the second how "
-        "many jobs there are{}",
+        "--shard auto: {}: the first must be a number, {} or greater, the second the "
+        "number of jobs{}",
         said, system.first, total.empty() ? fmt::format("; set {}", system.total) : ""));
   }
   return Found({{*at - system.first + 1, *of}, said});
@@ -88,7 +88,7 @@ Result<JobShard, std::string> shard_of_job(const Variables& variables) {
   }
   if (found.empty()) {
     return fail(std::string(
-        "--shard auto: nothing says which part this is; expected are CI_NODE_INDEX and "
+        "--shard auto: nothing says which shard this is; expected: CI_NODE_INDEX and "
         "CI_NODE_TOTAL (GitLab), CIRCLE_NODE_INDEX and CIRCLE_NODE_TOTAL (CircleCI), "
         "BUILDKITE_PARALLEL_JOB and BUILDKITE_PARALLEL_JOB_COUNT (Buildkite), JOB_COMPLETION_INDEX "
         "and FENCEPOST_SHARD_TOTAL (Kubernetes), or FENCEPOST_SHARD=K/N (GitHub and others); see "

@@ -67,18 +67,18 @@ TEST(ShardOfProcess, IsWhatTheSystemSaysThatStartedTheJob) {
 
 TEST(ShardOfProcess, SaysWhatIsMissingOrWrong) {
   for (const Job& job : {
-           Job{{}, "nothing says which part this is"},
-           Job{{{"CI_NODE_INDEX", ""}}, "nothing says which part this is"},
+           Job{{}, "nothing says which shard this is"},
+           Job{{{"CI_NODE_INDEX", ""}}, "nothing says which shard this is"},
            Job{{{"JOB_COMPLETION_INDEX", "1"}},
                "Kubernetes: JOB_COMPLETION_INDEX=1, FENCEPOST_SHARD_TOTAL=: the first must be a "
-               "number from 0 on, the second how many jobs there are; set FENCEPOST_SHARD_TOTAL"},
-           Job{{{"CIRCLE_NODE_TOTAL", "1"}}, "must be a number from 0 on"},
-           Job{{{"CI_NODE_TOTAL", "2"}}, "must be a number from 1 on"},
-           Job{{{"CI_NODE_INDEX", "0"}, {"CI_NODE_TOTAL", "5"}}, "must be a number from 1 on"},
-           Job{{{"CI_NODE_INDEX", "6"}, {"CI_NODE_TOTAL", "5"}}, "must be a number from 1 on"},
-           Job{{{"CIRCLE_NODE_INDEX", "5"}, {"CIRCLE_NODE_TOTAL", "5"}}, "a number from 0 on"},
-           Job{{{"CIRCLE_NODE_INDEX", "x"}, {"CIRCLE_NODE_TOTAL", "5"}}, "a number from 0 on"},
-           Job{{{"CIRCLE_NODE_INDEX", "1"}, {"CIRCLE_NODE_TOTAL", "5x"}}, "a number from 0 on"},
+               "number, 0 or greater, the second the number of jobs; set FENCEPOST_SHARD_TOTAL"},
+           Job{{{"CIRCLE_NODE_TOTAL", "1"}}, "must be a number, 0 or greater"},
+           Job{{{"CI_NODE_TOTAL", "2"}}, "must be a number, 1 or greater"},
+           Job{{{"CI_NODE_INDEX", "0"}, {"CI_NODE_TOTAL", "5"}}, "must be a number, 1 or greater"},
+           Job{{{"CI_NODE_INDEX", "6"}, {"CI_NODE_TOTAL", "5"}}, "must be a number, 1 or greater"},
+           Job{{{"CIRCLE_NODE_INDEX", "5"}, {"CIRCLE_NODE_TOTAL", "5"}}, "a number, 0 or greater"},
+           Job{{{"CIRCLE_NODE_INDEX", "x"}, {"CIRCLE_NODE_TOTAL", "5"}}, "a number, 0 or greater"},
+           Job{{{"CIRCLE_NODE_INDEX", "1"}, {"CIRCLE_NODE_TOTAL", "5x"}}, "a number, 0 or greater"},
            Job{{{"FENCEPOST_SHARD", "6/5"}}, "FENCEPOST_SHARD=6/5 must look like 2/5"},
        }) {
     EXPECT_THAT(automatic(job), AllOf(StartsWith("--shard auto: "), HasSubstr(job.expected)));

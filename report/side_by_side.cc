@@ -95,7 +95,7 @@ std::string contradiction_in(const json& document, const Column& column) {
     const auto said = column.cases.find(word);
     const std::size_t of_summary = said == column.cases.end() ? 0 : said->second;
     if (of_summary == count) continue;
-    return fmt::format("its summary says {} {}, and its cases are {}", of_summary,
+    return fmt::format("its summary says {} {}, but its cases are {}", of_summary,
                        text::one_line(word), count);
   }
   const auto differences = document.find("differences");
@@ -104,25 +104,25 @@ std::string contradiction_in(const json& document, const Column& column) {
       for (const std::string& id : ids_in(each, "cases")) failed.erase(id);
     }
     if (!failed.empty()) {
-      return "no difference explains the failure of " + text::one_line(*failed.begin());
+      return "no root cause explains the failure of " + text::one_line(*failed.begin());
     }
   }
   for (const auto& [id, finding] : column.findings) {
     const auto state = column.states.find(id);
     if (finding.verdict == "failed" && state != column.states.end() && state->second == "passed") {
-      return text::one_line(id) + " has failed, and it has passed";
+      return text::one_line(id) + " has failed and also passed";
     }
   }
   const bool is_well = counted["failed"] + counted["inconclusive"] + counted["not_run"] == 0;
   const bool says_so = column.exit_code == static_cast<int>(run::ExitCode::kConformant);
-  if (says_so && !is_well) return "its exit code is 0, and not all of its cases are well";
+  if (says_so && !is_well) return "its exit code is 0, but not all of its cases passed";
   const json at_once = document.value("stress", json::object());
   const json found = at_once.is_object() ? at_once.value("findings", json::array()) : json();
   const bool fails =
       found.is_array() && std::any_of(found.begin(), found.end(), [](const json& each) {
         return member_text(each, "verdict") == "failed";
       });
-  if (says_so && fails) return "its exit code is 0, and clients at once have found a rule broken";
+  if (says_so && fails) return "its exit code is 0, but its concurrent clients found a broken rule";
   return {};
 }
 
@@ -305,7 +305,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   if (document.is_discarded()) return wrong("this is not JSON");
   const auto states = document.is_object() ? document.find("requirements") : document.end();
   if (states == document.end() || !states->is_array()) {
-    return wrong("this is no report of certify that has the states of requirements");
+    return wrong("this is not a report of certify with the states of requirements");
   }
   Column out{.name = name.empty() ? member_text(document, "endpoint") : name,
              .file = file.name,
@@ -343,7 +343,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   out.forms = seen_in(document, "forms_observed");
   out.seen = seen_in(document, "open_points_observed");
   if (const std::string wrong_in_it = contradiction_in(document, out); !wrong_in_it.empty()) {
-    return wrong(wrong_in_it + ", so it was changed after it was written");
+    return wrong(wrong_in_it + "; the file was changed after it was written");
   }
   for (const json& entry : document["cases"]) {
     if (entry.is_object()) out.results.emplace(member_text(entry, "id"), case_in(entry));

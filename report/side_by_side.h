@@ -94,8 +94,9 @@ struct ComparedRow {
   // Between two columns that say something: skipped, not-run, not-shown and inconclusive say
   // nothing. Of a finding, whether any column does not have it, too.
   bool differs = false;
-  // Of forms and open points: those that saw it otherwise in one run than in another. They decide
-  // whether it differs: what only one run has seen is no difference, the other did not come so far.
+  // Of forms and unspecified points: those that saw it otherwise in one run than in another. They
+  // decide whether it differs: what only one run has seen is no difference, the other did not come
+  // so far.
   std::vector<std::string> cases{};
 };
 

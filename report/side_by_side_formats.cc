@@ -44,8 +44,8 @@ class SideBySideText {
     findings();
     requirements();
     cases();
-    seen("what the dialects write differently, and is not done alike", found_.forms);
-    seen("what the rules leave open, and is not done alike", found_.unspecified_points);
+    seen("where the dialects differ, and the runs do not agree", found_.forms);
+    seen("unspecified behaviour, where the runs do not agree", found_.unspecified_points);
     not_compared();
     line("");
     line(paint_(found_.differs()                                  ? kRed
@@ -78,7 +78,7 @@ class SideBySideText {
                           column.profile, column.dialect, column.started, column.suite_version));
       wrapped(
           "     ",
-          fmt::format("wording {}, {}seed {}, round trip (p50) {:.3f} ms, {:.3f} ms before the "
+          fmt::format("edition {}, {}seed {}, round trip (p50) {:.3f} ms, {:.3f} ms before the "
                       "run, clock offset {} ms",
                       column.edition, column.strict ? "--strict, " : "", column.seed,
                       column.round_trip_ms, column.unloaded_round_trip_ms, column.clock_offset_ms));
@@ -113,7 +113,7 @@ class SideBySideText {
   }
 
   void findings() {
-    table("differences from the rules: cases", found_.findings,
+    table("failures by rule: cases", found_.findings,
           [&](const ComparedRow& row, std::size_t i) -> std::string {
             const auto found = found_.columns[i].findings.find(row.id);
             if (found == found_.columns[i].findings.end()) return "-";
@@ -134,7 +134,7 @@ class SideBySideText {
     for (const ComparedRow& row : found_.requirements) {
       if (row.differs) rows.push_back(row);
     }
-    table("requirements that do not stand alike", rows,
+    table("requirements with different states", rows,
           [](const ComparedRow& row, std::size_t i) -> std::string {
             return row.cells[i].empty() ? "-" : short_word(row.cells[i]);
           });
@@ -155,7 +155,7 @@ class SideBySideText {
     const std::size_t all = differing_rows(found_.cases);
     if (all == 0) return;
     line("");
-    line(paint_(kBold, "cases that do not end alike"));
+    line(paint_(kBold, "cases with different verdicts"));
     for (std::size_t i = 0; i < std::min(all, kMaxShownCases); ++i) {
       const ComparedRow& row = found_.cases[i];
       wrapped(fmt::format("  {}: ", row.id), row.text);
@@ -163,8 +163,7 @@ class SideBySideText {
       for (std::size_t place = 0; place < row.cells.size(); ++place) outcome(row, place, shown);
     }
     if (all > kMaxShownCases) {
-      wrapped("  ",
-              fmt::format("... and {} more, which --html and --json have", all - kMaxShownCases));
+      wrapped("  ", fmt::format("... and {} more: see --html or --json", all - kMaxShownCases));
     }
   }
 
@@ -328,7 +327,7 @@ std::string what_differs(const SideBySide& found) {
   add(found.requirements, "requirement");
   add(found.cases, "case");
   add(found.forms, "dialect form");
-  add(found.unspecified_points, "open point");
+  add(found.unspecified_points, "unspecified point");
   if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
   const std::string last = parts.back();
   parts.pop_back();
@@ -366,7 +365,7 @@ std::string side_by_side_verdict(const SideBySide& found) {
   if (found.differs())
     return fmt::format("{} differ in {}; {}", runs, what_differs(found), compared);
   if (found.compared == 0) return runs + ": nothing was compared";
-  if (found.cases.empty()) return fmt::format("{}: alike; {}", runs, compared);
+  if (found.cases.empty()) return fmt::format("{}: no difference; {}", runs, compared);
   return fmt::format("{}: no difference, but not everything could be compared; {}, {} not", runs,
                      compared, found.cases.size());
 }

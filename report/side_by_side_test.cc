@@ -109,7 +109,7 @@ TEST_F(SideBySideTest, FindsNothingBetweenRunsThatDifferByChanceAlone) {
                                     runs_at("001767225612345:00003", "3000 ms"));
   EXPECT_FALSE(found.differs());
   EXPECT_EQ(exit_code(found), run::ExitCode::kConformant);
-  EXPECT_EQ(side_by_side_verdict(found), "2 runs: alike; 3 cases compared");
+  EXPECT_EQ(side_by_side_verdict(found), "2 runs: no difference; 3 cases compared");
 }
 
 TEST_F(SideBySideTest, PutsTheMostImportantCaseFirst) {
@@ -167,7 +167,7 @@ TEST_F(SideBySideTest, FindsOtherFormsAndOutcomesInTheSameCase) {
   ASSERT_EQ(found.unspecified_points.size(), 1U);
   EXPECT_THAT(found.unspecified_points[0].cases, ElementsAre("a"));
   EXPECT_EQ(side_by_side_verdict(found),
-            "2 runs differ in 1 dialect form and 1 open point; 3 cases compared");
+            "2 runs differ in 1 dialect form and 1 unspecified point; 3 cases compared");
 }
 
 TEST_F(SideBySideTest, DoesNotJudgeWhatOneOfThemDidNotDecide) {
@@ -225,8 +225,8 @@ TEST_F(SideBySideTest, TellsHowTheRunsThemselvesWereNotAlike) {
       side_by_side({column("one", {one}), column("two", {two}, other)}, library_.catalogue);
   EXPECT_EQ(exit_code(found), run::ExitCode::kConformant);
   const std::string text = side_by_side_text(found, library_.catalogue, 200, false);
-  EXPECT_THAT(text, HasSubstr("wording auto, seed 0, "));
-  EXPECT_THAT(text, HasSubstr("wording auto, --strict, seed 9, "));
+  EXPECT_THAT(text, HasSubstr("edition auto, seed 0, "));
+  EXPECT_THAT(text, HasSubstr("edition auto, --strict, seed 9, "));
 }
 
 TEST_F(SideBySideTest, SaysHowEachRunFails) {
@@ -236,7 +236,7 @@ TEST_F(SideBySideTest, SaysHowEachRunFails) {
                 {.id = "b", .verdict = Verdict::kFailed, .actual = "-1"}});
   const std::string text = side_by_side_text(found, library_.catalogue, 200, false);
   const std::string expected = "the reply is not the expected one, step 1 at line 7; expected $-1";
-  EXPECT_THAT(text, HasSubstr("\ncases that do not end alike\n"
+  EXPECT_THAT(text, HasSubstr("\ncases with different verdicts\n"
                               "  b: A case\n"
                               "      A: failed, R-MUST-1: " +
                               expected +

@@ -43,22 +43,20 @@ run::StressOperation read_operation(const JsonMembers& members) {
 
 std::string stress_text(const run::StressResult& stress) {
   std::string out =
-      fmt::format("{} at once ({})", text::counted(stress.clients, "client"), stress.workload);
-  if (stress.requests == 0) return out + ": not asked: " + stress.error;
+      fmt::format("{} ({})", text::counted(stress.clients, "concurrent client"), stress.workload);
+  if (stress.requests == 0) return out + ": not run: " + stress.error;
   out += fmt::format(": {} in {:.1f} s{}", text::counted(stress.requests, "request"),
                      in_seconds(stress.duration), stress.simulated ? " of simulated time" : "");
   if (!stress.error.empty()) out += ", " + stress.error;
   if (!stress.findings.empty()) {
-    return out + (stress.fails() ? ": a rule is broken" : ": a rule that does not fail the run");
+    return out +
+           (stress.fails() ? ": a rule is broken" : ": a rule is broken, reported as a warning");
   }
   if (!stress.undecided.empty()) return out + ": not decided: " + stress.undecided;
-  if (stress.replies == stress.refused) return out + ": every answer was a refusal";
-  out += ": no rule is broken";
-  if (stress.keys_unknown > 0) {
-    out += fmt::format(", {} of {} keys could not be decided", stress.keys_unknown,
-                       stress.keys_unknown + stress.keys_ok);
-  }
-  return out;
+  if (stress.replies == stress.refused) return out + ": every reply was a refusal";
+  if (stress.keys_unknown == 0) return out + ": linearizable, no rule broken";
+  return out + fmt::format(": no rule broken, {} of {} keys could not be decided",
+                           stress.keys_unknown, stress.keys_unknown + stress.keys_ok);
 }
 
 std::string stress_headline(const run::StressFinding& finding) {

@@ -1,4 +1,4 @@
-// What reports say of the clients that asked at once: see run/stress_result.h. Pure.
+// What reports say of the concurrent clients: see run/stress_result.h. Pure.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@
 
 namespace fencepost::report {
 
-// "16 clients at once (everything): 36012 requests in 2.0 s, no rule is broken". Without full stop.
+// "16 concurrent clients (everything): 36,012 requests in 2.0 s: linearizable, no rule broken".
+// Without full stop.
 [[nodiscard]] std::string stress_text(const run::StressResult& stress);
 
 // What was found, in one line: "SET-WRITE-2: a GET returned an older version ...".
@@ -21,8 +22,8 @@ namespace fencepost::report {
 // The operations that contradict each other, a line each.
 [[nodiscard]] std::vector<std::string> stress_lines(const run::StressFinding& finding);
 
-// All that there is to say of a finding, lines that are ended: rule, what was seen, operations, and
-// how to ask again.
+// All about a finding, as lines: rule, what was seen, operations, and
+// how to repeat it.
 [[nodiscard]] std::string stress_evidence(const run::StressResult& stress,
                                           const run::StressFinding& finding,
                                           const scenario::Catalogue& catalogue);

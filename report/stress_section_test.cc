@@ -68,14 +68,14 @@ TEST(StressSection, FailsTheRunByARuleThatIsBrokenAndByNothingElse) {
 
 TEST(StressSection, SaysInOneLineWhatCameOfIt) {
   EXPECT_EQ(stress_text(at_peace()),
-            "16 clients at once (everything): 1000 requests in 2.0 s: no rule is broken, 2 of 42 "
+            "16 concurrent clients (everything): 1000 requests in 2.0 s: no rule broken, 2 of 42 "
             "keys could not be decided");
   EXPECT_THAT(stress_text(at_odds()), HasSubstr(": a rule is broken"));
   run::StressResult refused = at_peace();
   refused.refused = refused.replies;
-  EXPECT_THAT(stress_text(refused), HasSubstr("every answer was a refusal"));
+  EXPECT_THAT(stress_text(refused), HasSubstr("every reply was a refusal"));
   EXPECT_EQ(stress_text({.workload = "hot-key", .clients = 16, .error = "cannot connect: x"}),
-            "16 clients at once (hot-key): not asked: cannot connect: x");
+            "16 concurrent clients (hot-key): not run: cannot connect: x");
 }
 
 TEST(StressSection, IsReadAsItWasWritten) {
@@ -108,7 +108,7 @@ TEST(StressSection, AttributesTheRule) {
   });
   ASSERT_NE(found, states.end());
   EXPECT_EQ(found->state, RequirementState::kBroken);
-  EXPECT_EQ(found->note, "clients that asked at once");
+  EXPECT_EQ(found->note, "concurrent clients");
 }
 
 TEST(StressSection, IsInEachReport) {
@@ -126,7 +126,7 @@ TEST(StressSection, IsInEachReport) {
   EXPECT_EQ(result["level"], "error");
   EXPECT_THAT(result["message"]["text"].get<std::string>(), HasSubstr("no reply (time-out)"));
   EXPECT_THAT(github_summary(run.result, test::catalogue(), context, kMaxSummaryBytes),
-              AllOf(HasSubstr("NOT conformant"), HasSubstr("### Clients at once (1)")));
+              AllOf(HasSubstr("NOT conformant"), HasSubstr("### Concurrent clients (1)")));
 }
 
 TEST(StressSection, IsATestOfItsOwnThatPassesOrIsSkipped) {

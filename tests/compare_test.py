@@ -83,7 +83,7 @@ class CompareTest(harness.FolderTest):
         cases, forms = (sum(row["differs"] for row in document[member]) for member in ("cases", "forms"))
         self.assertEqual({row["cells"][1]["verdict"] for row in document["cases"] if row["differs"]}, {"failed"})
         self.assertIn(f"3 runs differ in 1 requirement, {cases} cases, {forms} dialect forms and {len(differing)} "
-                      "open points; ", text.splitlines()[-1])
+                      "unspecified points; ", text.splitlines()[-1])
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
         page = self.path("compare.html").read_text(encoding="utf-8")
         data = json.loads(re.search(r'id="p_data">(.*?)</script>', page, re.S).group(1))
@@ -97,7 +97,7 @@ class CompareTest(harness.FolderTest):
         old["suite_version"], old["suite_commit"] = "0.0.9", "of long ago"
         self.path("a.json").write_text(json.dumps(old), encoding="utf-8")
         text, document = self.compare(self.path("a.json"), self.path("b.json"), code=0)
-        self.assertTrue(text.splitlines()[-1].startswith("2 runs: alike; "))
+        self.assertTrue(text.splitlines()[-1].startswith("2 runs: no difference; "))
         self.assertFalse(document["differs"])
         self.assertEqual([column["name"] for column in document["columns"]],
                          [f"inproc: ({self.path(name)}.json)" for name in ("a", "b")])
@@ -113,11 +113,11 @@ class CompareTest(harness.FolderTest):
         def is_well(report):
             report["exit_code"] = 0
 
-        changes = {"it has no cases": lambda report: report.pop("cases"), "failed, and its cases are 0": passes,
+        changes = {"it has no cases": lambda report: report.pop("cases"), "failed, but its cases are 0": passes,
                    "its exit code is 0": is_well,
                    "its summary says 99 skipped": lambda report: report["summary"].update(skipped=99),
-                   "no difference explains": lambda report: report.update(differences=[]),
-                   "SET-NX-2 has failed, and it has passed": lambda report: report.update(
+                   "no root cause explains": lambda report: report.update(differences=[]),
+                   "SET-NX-2 has failed and also passed": lambda report: report.update(
                        requirements=[dict(each, state="passed") for each in report["requirements"]])}
         for said, change in changes.items():
             with self.subTest(said):
@@ -143,7 +143,7 @@ class CompareTest(harness.FolderTest):
 
     def test_what_is_no_report_is_refused(self):
         self.path("bad.json").write_text('{"cases": []}', encoding="utf-8")
-        for name, said in (("bad.json", "no report of certify"), ("none.json", "cannot read")):
+        for name, said in (("bad.json", "not a report of certify"), ("none.json", "cannot read")):
             done = run("compare", f"x={self.path(name)}")
             self.assertEqual(done.returncode, 2)
             self.assertIn(said, done.stderr)
@@ -237,11 +237,11 @@ class ShardTest(harness.FolderTest):
 
     def test_what_is_missing_wrong_or_contradictory_is_said(self):
         for variables, said in (
-                ({}, "nothing says which part this is"),
+                ({}, "nothing says which shard this is"),
                 ({"JOB_COMPLETION_INDEX": "1"}, "set FENCEPOST_SHARD_TOTAL"),
-                ({"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "5"}, "must be a number from 1 on"),
-                ({"CIRCLE_NODE_INDEX": "5", "CIRCLE_NODE_TOTAL": "5"}, "must be a number from 0 on"),
-                ({"CIRCLE_NODE_INDEX": "x", "CIRCLE_NODE_TOTAL": "5"}, "must be a number from 0 on"),
+                ({"CI_NODE_INDEX": "0", "CI_NODE_TOTAL": "5"}, "must be a number, 1 or greater"),
+                ({"CIRCLE_NODE_INDEX": "5", "CIRCLE_NODE_TOTAL": "5"}, "must be a number, 0 or greater"),
+                ({"CIRCLE_NODE_INDEX": "x", "CIRCLE_NODE_TOTAL": "5"}, "must be a number, 0 or greater"),
                 ({"FENCEPOST_SHARD": "6/5"}, "must look like 2/5"),
                 ({"CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "5", "FENCEPOST_SHARD": "1/5"}, "contradict each other")):
             with self.subTest(variables=variables):

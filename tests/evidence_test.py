@@ -148,11 +148,11 @@ class Evidence(harness.FolderTest):
             changed[place] ^= 1 << random.randrange(8)
             file.write_bytes(changed)
             judged = self.judge()
-            self.assertRegex(judged.stderr, r"run\.fpe(:| is no| ends before| holds)", place)
+            self.assertRegex(judged.stderr, r"run\.fpe(:| is not| is truncated| has)", place)
         file.write_bytes(data[:-5])
         self.assertIn("is incomplete", self.judge().stderr)
         file.write_bytes(b"")
-        self.assertEqual((2, "fencepost: run.fpe is no file of evidence\n"), (self.judge().returncode, self.judge().stderr))
+        self.assertEqual((2, "fencepost: run.fpe is not an evidence file\n"), (self.judge().returncode, self.judge().stderr))
 
     def test_rules_that_have_changed_are_named_and_judged_by(self):
         cases = harness.OWN_CASES
@@ -168,7 +168,7 @@ class Evidence(harness.FolderTest):
         self.write("own.yaml", cases.replace("get: k", "get: other"))
         judged = self.judge("--scenarios", "own.yaml")
         self.assertEqual(4, judged.returncode, judged.stdout + judged.stderr)
-        self.assertIn("the evidence does not have this request", judged.stdout)
+        self.assertIn("the evidence has no record of this request", judged.stdout)
 
     def test_a_full_disk_is_told(self):
         done = run("certify", "--quiet", "--evidence", "/dev/full", "--endpoint", "inproc:", cwd=self.folder)

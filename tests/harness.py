@@ -136,6 +136,19 @@ def must(*command, **options):
     return done.stdout
 
 
+def unwrapped(console):
+    """What certify printed, with the lines whole that its console has broken at 100 columns."""
+    out = []
+    for line in console.split("\n"):
+        words = line.split()
+        indent = len(line) - len(line.lstrip(" "))
+        if out and words and indent in (4, 6, 8, 11, 12) and len(out[-1].rpartition("\n")[2]) + 1 + len(words[0]) > 100:
+            out[-1] += "\n" + line
+        else:
+            out.append(line)
+    return "\n".join(re.sub(r"\n +", " ", line) for line in out)
+
+
 # One that is conformant, in the form that each dialect has for it.
 REFUSES_EXISTING_KEY = """\
   - id: refuses-existing-key

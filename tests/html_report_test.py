@@ -181,14 +181,14 @@ class HtmlReportTest(PageTest):
         self.open(self.sample)
         self.assertEqual(self.one("#p_verdict").text, "NOT conformant")
         self.assertEqual(self.browser.title, "✗ NOT conformant: inproc: (Fencepost)")
-        self.assertEqual(self.one(".masthead > .lead").text, "2 of 5 cases that ran failed; 1 difference explains them.")
+        self.assertEqual(self.one(".masthead > .lead").text, "2 of 5 cases that ran failed; 1 root cause explains them.")
         self.assertEqual(self.one(".big").text, "2 of 6 cases passed")
         self.assertEqual(self.one(".sum").text, "6 planned = 5 ran + 1 skipped + 0 not run")
         states = {rule["id"]: rule["state"] for rule in self.sample.json["requirements"]}
         known = json.loads(must(FENCEPOST, "list", "requirements", "--json"))
         musts = [rule["id"] for rule in known if rule["level"] == "must" and not rule["untestable"] and rule["id"] in states]
         kept = sum(states[name] == "passed" for name in musts)
-        self.assertTrue(self.one(".levels").text.startswith(f"MUST requirements: {kept} of {len(musts)} kept (of all levels: "))
+        self.assertTrue(self.one(".levels").text.startswith(f"MUST requirements: {kept} of {len(musts)} met (of all levels: "))
         self.assertIn(self.sample.json["suite_commit"], self.one(".of").text)
         self.assertEqual(self.one(".unchecked h2").text, "Not checked: 1 case")
         self.assertTrue(self.texts(".unchecked li")[0].startswith("1 needs transport: this endpoint has no MQTT connections"))
@@ -224,7 +224,7 @@ class HtmlReportTest(PageTest):
         self.assertEqual(self.shown()[:3], [*FAILED, "came-too-late"])
         self.assertEqual(self.opened(), list(FAILED))
         # Both got another value than they expect.
-        self.assertEqual(self.one(".broken h2").text, "1 difference explains 2 failures")
+        self.assertEqual(self.one(".broken h2").text, "1 root cause explains 2 failures")
         [difference] = self.sample.json["differences"]
         self.assertEqual(self.texts(".broken li > a.id"), [difference["requirement"]])
         tabs, broken = self.one(".tabs").rect["y"], self.one(".broken").rect
@@ -239,8 +239,8 @@ class HtmlReportTest(PageTest):
         self.assertEqual(self.text_within(name, "blockquote"),
                          ["GET returns the bytes that SET stored, unchanged."])
         caption = self.text_within(name, "figcaption")[0]
-        self.assertIn("GET-HIT-3 MUST binds the store", caption)
-        self.assertIn("1 of 2 failures of D1: shown best by breaks-out. This case does not come to what it checks",
+        self.assertIn("GET-HIT-3 MUST applies to the store", caption)
+        self.assertIn("1 of 2 failures of D1: see breaks-out. This case stopped before the step it tests",
                       self.text_within(name, ".remark")[0])
         expected, actual = self.within(name, ".comparison .bytes")
         self.assertEqual(expected.text, case["failure"]["expected"])
@@ -328,16 +328,16 @@ class HtmlReportTest(PageTest):
         self.assertEqual(states["SET-PX-1"], "? inconclusive")
         self.assertEqual(states["ENV-QOS-1"], "– skipped")
         self.assertEqual(states["SET-NOT-APPLIED-1"], "✓ passed")
-        self.assertEqual(states["SET-OPTION-OPEN-3"], "○ open point")
+        self.assertEqual(states["SET-OPTION-OPEN-3"], "○ unspecified")
         self.assertEqual(states["ENV-MQTT5-1"], "⊘ not testable")
         self.assertEqual(states["DEL-COUNT-1"], "∅ not covered")
         notes = dict(zip(self.shown("requirement"), self.texts(".requirement .state-note")))
         self.assertEqual(notes["SET-OPTION-OPEN-3"], "seen: executed")
         self.assertEqual(notes["GET-HIT-3"], "D1: 2 cases")
-        self.assertEqual(notes["SET-NX-2"], "1 of 2 cases; 1 failed because of something else")
+        self.assertEqual(notes["SET-NX-2"], "1 of 2 cases; 1 failed for another reason")
         self.assertEqual(notes["SET-NOT-APPLIED-1"], "1 case")
         self.assertEqual(states["GET-HIT-2"], "✓ passed")
-        self.assertEqual(notes["GET-HIT-2"], "1 of 2 cases; 1 failed because of something else")
+        self.assertEqual(notes["GET-HIT-2"], "1 of 2 cases; 1 failed for another reason")
         self.assertEqual(states["GET-HIT-1"], "? not shown")
         self.assertIn("the suite itself always uses MQTT 5", notes["ENV-MQTT5-1"])
         self.click(self.row("SET-NX-2").find_element(By.CSS_SELECTOR, ".row"))
@@ -374,7 +374,7 @@ class HtmlReportTest(PageTest):
             "needs-connections": "· not run", "came-too-late": "! warning", "expects-other-bytes": "✗ failed"})
         self.click(self.row("breaks-out").find_element(By.CSS_SELECTOR, ".row"))
         self.assertIn("Baseline: known since May, TICKET-7", self.text_within("breaks-out", ".remark"))
-        self.assertIn("Unexpected pass: the baseline says that it fails, and it does not",
+        self.assertIn("Unexpected pass: the baseline expects it to fail, and it passed",
                       self.text_within("refuses-existing-key", ".remark"))
         self.click(self.one("#p_tab_requirements"))
         states = dict(zip(self.shown("requirement"), self.texts(".requirement .badge")))
@@ -670,7 +670,7 @@ class HtmlReportTest(PageTest):
     def test_messages_that_were_not_kept_are_said_to_be(self):
         passed, skipped = (next(name for name, case in self.built_in.cases.items() if case["verdict"] == verdict)
                            for verdict in ("passed", "skipped"))
-        not_kept = "Not kept of cases that passed: run with --transcripts all to have them."
+        not_kept = "Not recorded for cases that passed: run with --transcripts all to record them."
         for name, said in ((passed, [not_kept]), (skipped, [])):
             self.open(self.built_in, "#" + name)
             self.assertEqual(self.text_within(name, ".talk .hint"), said)
@@ -690,7 +690,7 @@ class HtmlReportTest(PageTest):
         self.assertLess(report.html.stat().st_size, MAX_PAGE_OF_ONE_FAULT)
         [difference] = report.json["differences"]
         self.assertGreater(len(difference["cases"]), 1000)
-        kept = "Kept of only the first cases of a difference: run with --transcripts all to have them."
+        kept = "Recorded for only the first cases of a root cause: run with --transcripts all to record them."
         for place, said in ((99, []), (100, [kept])):
             name = difference["cases"][place]
             self.open(report, "#" + name)

@@ -263,7 +263,7 @@ class Junit(unittest.TestCase):
                 outcomes = self.outcomes(run.paths["junit"])
                 kinds = {"passed": "passed", "warning": "passed", "failed": "failure", "inconclusive": "error",
                          "not-run": "error", "lost": "error", "skipped": "skipped"}
-                at_once = {"clients at once": "passed"} if "stress" in run.json else {}
+                at_once = {"concurrent clients": "passed"} if "stress" in run.json else {}
                 self.assertEqual(outcomes, at_once | {case["id"]: kinds[case["verdict"]] for case in run.json["cases"]})
 
     def test_each_failure_names_its_difference_and_one_of_them_has_the_messages(self):
@@ -274,7 +274,7 @@ class Junit(unittest.TestCase):
             count = len(found["cases"])
             for at, case in enumerate(found["cases"], start=1):
                 message = tests[case].find("failure").get("message")
-                of = f"; difference {found['id']}" + (f", {at} of {count} failures" if count > 1 else "")
+                of = f"; root cause {found['id']}" + (f", {at} of {count} failures" if count > 1 else "")
                 self.assertTrue(message.endswith(of), message)
                 self.assertTrue(message.startswith(found["requirement"] + ": "), message)
                 self.assertEqual(f"\n{case}: packets\n" in "\n" + said, case == found["cases"][0])

@@ -18,7 +18,7 @@ class KeptFiles(harness.FolderTest):
     def test_a_baseline_knows_its_failures_again(self):
         result = run("certify", "--endpoint", WRONG, "--seed", "7", "--stress", "none", "--baseline", KEPT / "baseline.yaml")
         self.assertEqual(0, result.returncode, result.stdout[-2000:])
-        self.assertRegex(result.stdout, r"known: 1 difference, \d+ failures; new: none")
+        self.assertRegex(result.stdout, r"known: 1 root cause, \d+ failures; new: none")
 
     def test_evidence_comes_to_the_same_verdicts(self):
         evidence = self.folder / "run.evidence"

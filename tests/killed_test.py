@@ -100,8 +100,8 @@ class Killed(harness.FolderTest):
         while len(lines) < 2:
             lines = self.kill(random.uniform(0, 0.5))
         done = self.certify("--json", "r.json", "--run", "get.*", "--endpoint", "inproc:")
-        self.assertRegex(done.stderr, r"an earlier run was killed when \d+ of its cases had finished; to go on with it, "
-                                      r"call it as it was called, with --resume r\.json\.unfinished\.old")
+        self.assertRegex(done.stderr, r"an earlier run was killed when \d+ of its cases had finished; to resume it, "
+                                      r"add --resume r\.json\.unfinished\.old to its command")
         self.assertEqual(lines, evidence_file.results((self.folder / "r.json.unfinished.old").read_bytes()))
 
     def test_what_contradicts_the_killed_run_is_refused(self):
@@ -109,9 +109,9 @@ class Killed(harness.FolderTest):
         while len(lines) < 2:
             lines = self.kill(random.uniform(0, 0.5), "--endpoint", "inproc:", "--seed", "3")
         for arguments, said in (
-                (["--seed", "4"], "is of a run with --seed 3: --seed 4 contradicts it; leave --seed out to go on"),
-                (["--endpoint", "embedded"], "is of a run with --endpoint inproc:: --endpoint embedded contradicts it"),
-                (["--profile", "documented"], "is of a run with --profile auto: --profile documented contradicts it"),
+                (["--seed", "4"], "is of a run with --seed 3, and --seed 4 contradicts it; leave --seed out to resume"),
+                (["--endpoint", "embedded"], "is of a run with --endpoint inproc:, and --endpoint embedded contradicts it"),
+                (["--profile", "documented"], "is of a run with --profile auto, and --profile documented contradicts it"),
                 (["--strict"], "is of a run with no --strict"),
                 (["--run", "get.*"], "is of a run with another selection of cases")):
             done = self.certify("--resume", "r.json.unfinished", *arguments)
@@ -126,14 +126,14 @@ class Killed(harness.FolderTest):
             done = self.certify("--resume", journal)
             self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
         journal.write_text("{}", "utf-8")
-        self.assertIn("is not what a killed run", self.certify("--resume", journal).stderr)
+        self.assertIn("is not evidence of", self.certify("--resume", journal).stderr)
 
     def test_what_an_earlier_version_has_left_is_refused_with_its_name(self):
         self.write("r.json.unfinished", '{"unfinished":{"cases":"x"},"suite_version":"0.0.9"}\n{"case":"get.hit"}\n')
         for command in (["certify", "--resume", "r.json.unfinished"], ["merge", "r.json.unfinished"]):
             done = run(*command, cwd=self.folder)
             self.assertEqual(2, done.returncode, done.stdout)
-            self.assertIn("r.json.unfinished: was written by fencepost 0.0.9 in a form that is not read any more", done.stderr)
+            self.assertIn("r.json.unfinished: was written by fencepost 0.0.9 in a format that is no longer read", done.stderr)
 
     def test_passwords_are_not_kept(self):
         server = self.serve("--user", "me", "--password-file", self.write("pw", "xyzzy-42\n"))
@@ -153,7 +153,7 @@ class Killed(harness.FolderTest):
         done = run("certify", "--quiet", "--json", "r.json", "--endpoint", "inproc:", cwd=self.folder, preexec_fn=limit,
                    env=harness.environment())
         self.assertEqual(70, done.returncode, done.stdout + done.stderr)
-        self.assertIn("cannot write r.json.unfinished: File too large; what this run finds is lost when it is killed",
+        self.assertIn("cannot write r.json.unfinished: File too large; the results of this run are lost if it is killed",
                       done.stderr)
         self.assertIn("cannot write the report r.json: File too large", done.stderr)
         self.assertIn("cases: ", done.stdout)
@@ -174,7 +174,7 @@ class Killed(harness.FolderTest):
         self.assertEqual(70, process.returncode, out + said)
         left = list(self.folder.glob("fencepost-*.unfinished"))
         self.assertEqual(1, len(left), said)
-        self.assertEqual([str(left[0])], shlex.split(re.search(r"what the run has found is in (.*); make", said)[1]))
+        self.assertEqual([str(left[0])], shlex.split(re.search(r"the results of the run are in (.*); write", said)[1]))
         made = run("merge", "--quiet", left[0], "--json", self.folder / "all.json")
         self.assertEqual(0, self.load("all.json")["summary"]["not_run"], made.stdout + made.stderr)
 

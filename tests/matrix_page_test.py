@@ -75,10 +75,10 @@ class MatrixPageTest(PageTest):
     def test_filters(self):
         self.open_file(self.page)
         rules = self.document["requirements"]
-        self.choose("p_requirement_filter", "Who is bound", "client")
+        self.choose("p_requirement_filter", "Applies to", "client")
         self.assertEqual(set(self.shown(".requirement")), {rule["id"] for rule in rules if rule["binds"] == "client"})
         self.click(self.one("#p_requirement_filter .clear"))
-        self.choose("p_requirement_filter", "Coverage", "open point")
+        self.choose("p_requirement_filter", "Coverage", "unspecified")
         self.assertEqual(set(self.shown(".requirement")), {rule["id"] for rule in rules if rule["open"]})
         self.click(self.one("#p_requirement_filter .clear"))
         self.choose("p_requirement_filter", "Area", "quota")

@@ -202,7 +202,7 @@ class Described(ProbeTest):
         known = self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\ncapabilities: {{max_packet_size: 4096}}\n")
         result = self.certify("--descriptor", known)
         self.assertEqual(2, result.returncode, result.stderr)
-        self.assertIn("max_packet_size: 4096, and the broker announces 200000", result.stderr)
+        self.assertIn("max_packet_size: 4096, but the broker announces 200000", result.stderr)
         self.assertIn("announces 200000", self.load_report()["stopped_because"])
 
     def test_the_profile_is_that_of_the_descriptor_unless_another_is_given(self):

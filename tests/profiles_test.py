@@ -41,7 +41,7 @@ class ProfilesTest(unittest.TestCase):
         self.assertEqual(report["judged_by"]["dialect"], "documented")
         self.assertEqual(report["judged_by"]["wording"], wording)
         self.assertEqual(DEPLOYED_ONLY - self.charged(report, "warning"), set())
-        self.assertIn(f"judged by the article alone ({wording} wording)", done.stdout)
+        self.assertIn(f"judged by the article alone ({wording} edition)", done.stdout)
         return report
 
     def test_what_the_article_prints_is_right_by_the_article(self):

@@ -283,7 +283,7 @@ class SelftestPageTest(PageTest):
         self.assertEqual(self.shown(), ["S01"])
         self.assertEqual(self.one("#p_fault_filter .found").text, f"1 of {len(everything)} faults")
         field.send_keys(" no such fault")
-        self.assertIn("No fault is like that", self.one("#p_fault_list").text)
+        self.assertIn("No fault matches", self.one("#p_fault_list").text)
         field.send_keys(Keys.ESCAPE)
         self.assertEqual(len(self.shown()), len(everything))
         self.choose("Area", "H")
@@ -354,7 +354,7 @@ class SelftestPageTest(PageTest):
             self.run_script("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
             self.drawn()
             colours = self.codes_on_screen()
-            for kind in ("killer", "bystander"):
+            for kind in ("detecting", "non-detecting"):
                 wanted = self.run_script(
                     "return getComputedStyle(document.querySelector(`.legend .${arguments[0]}`)).color", kind)
                 self.assertGreater(colours.get(wanted, 0), 100, f"{theme} {kind} {wanted}")
@@ -367,7 +367,7 @@ class SelftestPageTest(PageTest):
         return [fault for letters in self.document["areas"] for fault in self.document["faults"] if fault["area"] == letters]
 
     def outcome(self, fault, at):
-        for name, word in (("killers", "killer"), ("bystanders", "bystander"), ("inconclusive", "inconclusive"),
+        for name, word in (("killers", "detecting"), ("bystanders", "non-detecting"), ("inconclusive", "inconclusive"),
                            ("skipped", "skipped")):
             if any(at in run[name] for run in fault["dialects"].values()):
                 return word
@@ -458,7 +458,7 @@ class SelftestPageTest(PageTest):
         self.open(changed_page(Fixture.get().html, "wrong", change))
         rows = "\n".join(self.texts(".attention > li"))
         ids = [case["id"] for case in self.document["cases"]]
-        for sentence in ("step 7: nothing", f"a false alarm: {ids[1]} failed", f"passed: {ids[2]}"):
+        for sentence in ("step 7: nothing", f"a false positive: {ids[1]} failed", f"passed: {ids[2]}"):
             self.assertIn(sentence, rows)
 
     def test_fits_a_phone(self):

@@ -213,7 +213,7 @@ class Access(ServeTest):
     def test_usage(self):
         here = self.write("empty", "")
         for arguments, said in (
-                (["--bind", "nowhere"], "--bind nowhere: that is no IP address; expected an IP address of this machine"),
+                (["--bind", "nowhere"], "--bind nowhere: it is not an IP address; expected an IP address of this machine"),
                 (["--bind", "192.0.2.1"], "--bind 192.0.2.1: Cannot assign requested address; expected"),
                 (["--user", "me"], "--user is given 1 time and --password-file 0 times; expected one file for each user"),
                 (["--user", "me", "--password-file", "/no/such"], "--password-file: cannot read /no/such"),

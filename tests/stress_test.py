@@ -144,14 +144,14 @@ class AtTheEndOfCertify(harness.FolderTest):
 
     def test_a_run_of_all_cases_ends_with_it(self):
         said, stress = self.certify(code=0)
-        self.assertIn("16 clients at once (everything): ", said)
+        self.assertIn("16 concurrent clients (everything): ", said)
         self.assertEqual((stress["clients"], stress["findings"], stress["simulated"]), (16, [], True))
         self.assertGreater(stress["replies"], 10_000)
 
     def test_cases_that_are_selected_are_all_that_runs(self):
         for arguments in (["--run", "set.nx.*"], ["--shard", "2/9"], ["--run", "set.nx.*", "--stress", "none"]):
             said, stress = self.certify(*arguments, code=0)
-            self.assertNotIn("at once (", said)
+            self.assertNotIn("concurrent clients (", said)
             self.assertIsNone(stress)
         self.assertIsNotNone(self.certify("--run", "set.nx.*", "--stress", "short", code=0)[1])
 
@@ -160,7 +160,7 @@ class AtTheEndOfCertify(harness.FolderTest):
             said, stress = self.certify("--run", "set.plain.*", "--stress", "2s", code=1, endpoint=endpoint)
             finding = stress["findings"][0]
             self.assertEqual(finding["verdict"], "failed")
-            self.assertIn(f"FAILED {finding['requirement']}  16 clients at once", said)
+            self.assertIn(f"FAILED {finding['requirement']}  16 concurrent clients", said)
             self.assertLessEqual(len(finding["operations"]), 8)
             self.assertIn("NOT conformant", said)
         again = [line.split("reproduce ", 1)[1] for line in said.splitlines() if "reproduce " in line][-1]

@@ -3,7 +3,7 @@
 //
 //   use(CommandLine("fencepost", "stress").option("--seed", "7").flag("--strict", true).text());
 //
-// Of one thread.
+// Used by one thread.
 #pragma once
 
 #include <string>

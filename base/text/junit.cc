@@ -136,7 +136,7 @@ class Writer {
   std::string within_budget(std::string text) {
     const std::size_t size = escaped_size(text);
     if (bytes_of_texts_ + size > kMaxBytesOfTexts) {
-      return "(left out, to keep this file small; the JSON report has it)\n";
+      return "(left out to keep this file small; the JSON report has it)\n";
     }
     bytes_of_texts_ += size;
     return text;

@@ -16,7 +16,7 @@
 
 namespace fencepost::text {
 
-using JunitTexts = std::vector<std::pair<std::string, std::string>>;  // a name, and what it says
+using JunitTexts = std::vector<std::pair<std::string, std::string>>;  // a name, and its text
 
 enum class JunitOutcome { kPassed, kSkipped, kFailure, kError };
 

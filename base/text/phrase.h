@@ -1,13 +1,13 @@
 // A text for people that knows which of its parts are the same always, which are of one run (ids,
 // times, versions) and which are of one case (names, keys, values). So a failure can be known again
-// in another run, and put beside those of other cases, and nobody has to read the text for it.
+// in another run, and put beside those of other cases, without parsing the text.
 //
 //   const Phrase actual = Phrase("nothing within ").milliseconds(2'000);
 //   use(actual.text());                         // nothing within 2000 ms
 //   use(actual.steady({"fencepost", "1a2b"}));  // nothing within * ms
 //   use(actual.general());                      // nothing within # ms
 //
-// Of one thread at a time.
+// Used by one thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@
 namespace fencepost::text {
 
 // What one run has in its keys and client ids. Keys begin with `<key_prefix>/<run_id>/` and eight
-// hexadecimal digits that say which case they are of; client ids with `fp-<run_id>-` and such.
+// hexadecimal digits of the case; client ids with `fp-<run_id>-` and such.
 struct RunNames {
   std::string key_prefix{};
   std::string run_id{};
@@ -36,14 +36,14 @@ class Phrase {
   Phrase& words(std::string_view words);
   // What a case calls something: a client, a saved version.
   Phrase& name(std::string_view name);
-  // What somebody else has made: escaped, with at most `shown` bytes of it.
+  // Untrusted bytes: escaped, with at most `shown` bytes of it.
   Phrase& bytes(std::string_view bytes, std::size_t shown);
   Phrase& quoted(std::string_view bytes, std::size_t shown);
   Phrase& correlation_data(std::string_view bytes, std::size_t shown);
   Phrase& version(std::string_view escaped);
   Phrase& milliseconds(std::int64_t count);
   Phrase& add(Phrase other);
-  // What the whole comes to whatever the case: `general()` is this.
+  // The general form of the whole, returned by general().
   Phrase& means(std::string general);
 
   // Each of them once, with "  or  " between them.

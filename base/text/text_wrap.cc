@@ -74,7 +74,14 @@ std::string cut(std::string_view text, std::size_t width) {
 }
 
 std::string counted(std::size_t number, std::string_view noun) {
-  return std::to_string(number) + " " + std::string(noun) + (number == 1 ? "" : "s");
+  constexpr std::size_t kGrouped = 10'000;
+  constexpr std::size_t kGroup = 3;
+  std::string digits = std::to_string(number);
+  for (std::size_t at = digits.size(); number >= kGrouped && at > kGroup;) {
+    at -= kGroup;
+    digits.insert(at, ",");
+  }
+  return digits + " " + std::string(noun) + (number == 1 ? "" : "s");
 }
 
 std::string padded(std::string_view text, std::size_t width) {

@@ -26,7 +26,7 @@ struct WrapOptions {
 // Knows no colours. `width` is at least 1.
 [[nodiscard]] std::string cut(std::string_view text, std::size_t width);
 
-// "1 case", "2 cases".
+// "1 case", "2069 cases", "52,378 cases".
 [[nodiscard]] std::string counted(std::size_t number, std::string_view noun);
 
 // The text with blanks behind it, so that it fills `width` columns.

@@ -29,6 +29,9 @@ TEST(TextWrap, CountsInWords) {
   EXPECT_EQ(counted(0, "case"), "0 cases");
   EXPECT_EQ(counted(1, "case"), "1 case");
   EXPECT_EQ(counted(2, "case"), "2 cases");
+  EXPECT_EQ(counted(2069, "case"), "2069 cases");
+  EXPECT_EQ(counted(52'378, "case"), "52,378 cases");
+  EXPECT_EQ(counted(1'234'567, "case"), "1,234,567 cases");
 }
 
 }  // namespace

@@ -75,7 +75,7 @@ TEST_F(AccessTest, SaysWhoCanReachIt) {
 
 TEST_F(AccessTest, RefusesWhatIsNoAddressOfThisMachine) {
   EXPECT_THAT(diagnostic({.bind = "nowhere"}),
-              StartsWith("--bind nowhere: that is no IP address; expected an IP address of this "
+              StartsWith("--bind nowhere: it is not an IP address; expected an IP address of this "
                          "machine, e.g. 127.0.0.1"));
   EXPECT_THAT(diagnostic({.bind = "192.0.2.1"}),
               StartsWith("--bind 192.0.2.1: Cannot assign requested address; expected"));

@@ -148,9 +148,9 @@ TEST(StressReport, SaysHowFarThePacketIdsOfAConnectionWent) {
   run.counts.longest = 65'535;
   EXPECT_THAT(
       text(run),
-      HasSubstr("\n  to one client: 65535 messages, within its 65535 packet identifiers\n"));
+      HasSubstr("\n  to one client: 65,535 messages, within its 65535 packet identifiers\n"));
   run.counts.longest = 65'536;
-  EXPECT_THAT(text(run), HasSubstr(" 65536 messages, more than its 65535 packet identifiers\n"));
+  EXPECT_THAT(text(run), HasSubstr(" 65,536 messages, more than its 65535 packet identifiers\n"));
   EXPECT_EQ(json::parse(to_json(run)).at("longest_connection"), 65'536);
   run.simulated = true;
   EXPECT_THAT(text(run), Not(HasSubstr("packet identifiers")));

@@ -343,7 +343,7 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   }
   if (client_options.session_expiry_seconds > kMaxFourByteInteger) {
     return fail(
-        Error{ErrorKind::kInvalid, "cannot ask for a session expiry interval of more than " +
+        Error{ErrorKind::kInvalid, "cannot request a session expiry interval of more than " +
                                        std::to_string(kMaxFourByteInteger) + " s"});
   }
   const auto context = contexts_.of(options_, client_options.role, *credentials);
@@ -363,7 +363,7 @@ Result<std::unique_ptr<Client>, Error> PahoConnector::connect(const ClientOption
   if (opened) return client;
   Error error = std::move(opened.error());
   if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {
-    error.text += "; if that port wants TLS, write mqtts://";
+    error.text += "; if the port uses TLS, write mqtts://";
   }
   return fail(std::move(error));
 }

@@ -4,7 +4,7 @@
 //   reader.add({"\xc0\x00", 2});
 //   const auto packet = reader.next();  // bytes of a PINGREQ, and what they mean
 //
-// Of one thread at a time. Pure.
+// Used by one thread at a time. Pure.
 #pragma once
 
 #include <cstddef>

@@ -24,7 +24,7 @@ struct RawPublish {
 // The bytes of one property. Legal when its text is no longer than a text may be.
 [[nodiscard]] std::string encode(const Property& property);
 
-// The bytes. With nothing odd they are those of `packet`. The error says what has no place in any
+// The bytes. Without raw parts they are those of `packet`. The error says what has no place in any
 // packet: a text that is too long.
 [[nodiscard]] Result<std::string, std::string> encode(const RawPublish& odd);
 

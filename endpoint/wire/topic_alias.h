@@ -26,7 +26,7 @@ class TopicAliases {
   // the alias, and then changes nothing.
   [[nodiscard]] std::optional<std::string> resolve(Publish& publish);
 
-  // On sending: gives the PUBLISH an alias, new or in the place of its topic. Nothing changes when
+  // On sending: gives the PUBLISH an alias, new or instead of its topic. Nothing changes when
   // no alias is left.
   void use(Publish& publish);
 

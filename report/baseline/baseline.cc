@@ -81,7 +81,7 @@ class BaselineApplier {
   void check_reason(const BaselineEntry& entry) {
     if (!entry.reason.empty()) return;
     diagnose(entry, fmt::format("{} has no reason: say why it is in the baseline{}", entry.cases,
-                                baseline_.text_list ? ", in a comment behind it" : ""));
+                                baseline_.text_list ? ", in a comment after it" : ""));
   }
 
   bool check_date(const BaselineEntry& entry) {
@@ -102,10 +102,10 @@ class BaselineApplier {
     if (needing <= entry.max.value_or(kDefaultMax)) return false;
     diagnose(
         entry,
-        fmt::format("the glob {} covers {} {} cases, and may cover {}{}: narrow it{}", entry.cases,
+        fmt::format("the glob {} covers {} {} cases; its limit is {}{}: narrow it{}", entry.cases,
                     needing, entry.list == BaselineList::kSkip ? "skipped" : "failing",
-                    entry.max.value_or(kDefaultMax), entry.max ? "" : " when its entry has no max",
-                    baseline_.text_list ? "" : fmt::format(", or let it have max: {}", needing)));
+                    entry.max.value_or(kDefaultMax), entry.max ? "" : " (the default of max)",
+                    baseline_.text_list ? "" : fmt::format(", or set max: {}", needing)));
     return true;
   }
 
@@ -132,8 +132,8 @@ class BaselineApplier {
             "; this is not the failure that {} knows: its signature is {}, the entry has {}",
             place(entry), run::quoted_signature(signature(result.failure)),
             run::quoted_signature(entry.signature));
-        diagnose(entry, fmt::format("{} fails with another signature: if that is the same fault, "
-                                    "let the entry have signature: {}",
+        diagnose(entry, fmt::format("{} fails with another signature: if it is the same bug, set "
+                                    "signature: {}",
                                     id, run::quoted_signature(signature(result.failure))));
         break;
       case Finding::kNotAccepted:
@@ -156,7 +156,7 @@ class BaselineApplier {
     result.verdict = run::Verdict::kFailed;
     result.unexpected_pass = true;
     result.failure.message = fmt::format(
-        "it passes, and the baseline says that it does not: in {}, {}", place(entry), cure);
+        "it passes, but the baseline expects it to fail: in {}, {}", place(entry), cure);
     result.failure.expected = "a failure: " + words_of(entry.reason, entry.ticket);
     if (!entry.signature.empty()) result.failure.expected += ", with signature " + entry.signature;
     result.failure.actual = "a pass";
@@ -289,12 +289,12 @@ void add_skipped(const Baseline& baseline, const std::vector<const scenario::Cas
   for (const scenario::Case* test_case : cases) {
     const BaselineEntry* entry = find(baseline, test_case->id);
     if (entry != nullptr && entry->list == BaselineList::kSkip) {
-      merged.push_back(
-          {.test_case = test_case,
-           .verdict = run::Verdict::kSkipped,
-           .failure = {.message = "the baseline says so: " + words_of(entry->reason, entry->ticket),
-                       .position = test_case->position},
-           .baseline = words_of(entry->reason, entry->ticket)});
+      merged.push_back({.test_case = test_case,
+                        .verdict = run::Verdict::kSkipped,
+                        .failure = {.message = "skipped by the baseline: " +
+                                               words_of(entry->reason, entry->ticket),
+                                    .position = test_case->position},
+                        .baseline = words_of(entry->reason, entry->ticket)});
     } else {
       FENCEPOST_CHECK(next != result.cases.end() && next->test_case == test_case);
       merged.push_back(std::move(*next++));

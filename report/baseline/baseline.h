@@ -1,4 +1,4 @@
-// Known failures of a store: what a baseline says of cases, and what that makes of a run.
+// Known failures of a store: what a baseline says about cases, and its effect on a run.
 //
 //   SuiteResult result = run_suite(endpoint, without_skipped(baseline, cases), ...);
 //   add_skipped(baseline, cases, result);
@@ -49,7 +49,7 @@ struct BaselineEntry {
   std::vector<std::string> above{};  // comments, with their #, and empty lines before it
 };
 
-// A difference of the store, and all failures that show it: known_root_cause.h.
+// A root cause in the store, and all failures that show it: known_root_cause.h.
 struct KnownRootCause {
   std::string requirement{};          // that is broken, for readers
   std::string case_id{};              // that shows it best
@@ -63,7 +63,7 @@ struct KnownRootCause {
 };
 
 struct Baseline {
-  std::string file;        // as complaints name it
+  std::string file;        // as errors name it
   bool text_list = false;  // one glob per line rather than YAML
   std::string sut_name{};  // for readers: nothing checks it
   std::string sut_version{};
@@ -90,9 +90,9 @@ struct Baseline {
 
 // What an entry makes of a result.
 enum class Finding {
-  kAsExpected,      // not passed, as the entry says
+  kAsExpected,      // not passed, as the entry expects
   kPassed,          // of a flaky case: the entry was not needed this time
-  kUnexpectedPass,  // passed, and the entry says that it does not
+  kUnexpectedPass,  // passed, but the entry expects a failure
   kOtherSignature,  // failed in another way
   kNotAccepted,     // failed, and the entry of a flaky case does not name that
   kUndecided,       // skipped, lost, not run or inconclusive

@@ -204,7 +204,7 @@ class BaselineLoader {
         node.member("causes"), "causes",
         [&](const std::string& cause, scenario::YamlNode item) { load_cause(cause, item, known); });
     if (node.member("causes").is_list() && node.member("causes").items().empty()) {
-      reader_.diagnose(node, "causes must name one at least");
+      reader_.diagnose(node, "causes must have at least one entry");
     }
     const scenario::YamlNode reason = node.member("reason");
     if (reason.is_defined() && !reason.is_null()) {
@@ -222,7 +222,7 @@ class BaselineLoader {
       known.causes.push_back(cause);
     } else {
       reader_.diagnose(
-          node, fmt::format("this is in the entry at line {} already: {}", place->second, cause));
+          node, fmt::format("this is already in the entry at line {}: {}", place->second, cause));
     }
   }
 
@@ -259,7 +259,8 @@ class BaselineLoader {
     const auto cases = reader_.text(id, "case");
     if (!cases) return;
     if (!is_case_glob(*cases)) {
-      reader_.diagnose(id, "case: \"" + shown(*cases) + "\" is no case id and no glob of them");
+      reader_.diagnose(id,
+                       "case: \"" + shown(*cases) + "\" is not a case id or a glob of case ids");
     }
     BaselineEntry entry{.list = list, .cases = *cases};
     entry.position = reader_.position(node);
@@ -286,10 +287,11 @@ class BaselineLoader {
     const bool printable =
         std::all_of(text.begin(), text.end(), [](char c) { return c >= 0x20 && c < 0x7f; });
     if (printable) return;
-    reader_.diagnose(node, fmt::format("{}: no {} has such characters; in double quotes YAML makes "
-                                       "other bytes of \\r and \\n: copy it with the single quotes "
-                                       "that it is printed in",
-                                       what, what));
+    reader_.diagnose(node,
+                     fmt::format("{}: a {} cannot have these characters; YAML changes \\r and "
+                                 "\\n in double quotes: copy it with the single quotes that "
+                                 "it is printed with",
+                                 what, what));
   }
 
   void load_expires(scenario::YamlNode node, std::optional<Date>& expires) {
@@ -307,7 +309,7 @@ class BaselineLoader {
     if (!most) return;
     entry.max = static_cast<std::size_t>(*most);
     if (!is_glob(entry)) {
-      reader_.diagnose(node, "max is for globs, and \"" + entry.cases + "\" is none");
+      reader_.diagnose(node, "max is only for globs, and \"" + entry.cases + "\" is not a glob");
     }
   }
 
@@ -326,8 +328,8 @@ class BaselineLoader {
     });
     if (node.is_list() && errors_.size() == before && entry.statuses.size() < 2) {
       reader_.diagnose(node,
-                       "statuses must name two of passed, failed and inconclusive at least: what "
-                       "always ends alike is not flaky");
+                       "statuses must name at least two of passed, failed and inconclusive: a case "
+                       "that always has the same verdict is not flaky");
     }
   }
 
@@ -354,7 +356,7 @@ std::optional<Baseline> load_list(const scenario::SourceFile& file,
   const std::size_t before = errors.size();
   Baseline baseline = empty_baseline(file.name);
   if (const std::string_view kind = scenario::kind_of_file(file.content); !kind.empty()) {
-    errors.push_back({{file.name, 1, 1}, fmt::format("this is {}, and no list of cases", kind)});
+    errors.push_back({{file.name, 1, 1}, fmt::format("this is {}, not a list of cases", kind)});
     return std::nullopt;
   }
   std::vector<std::string> loose;
@@ -378,9 +380,10 @@ std::optional<Baseline> load_list(const scenario::SourceFile& file,
     if (hash != std::string_view::npos) entry.reason = std::string(trimmed(line.substr(hash + 1)));
     entry.position = {file.name, number, static_cast<int>(whole.find_first_not_of(kBlank)) + 1};
     if (!is_case_glob(entry.cases)) {
-      errors.push_back({entry.position, "\"" + shown(entry.cases) +
-                                            "\" is no case id and no glob of them; a baseline in "
-                                            "YAML has a name that ends in .yaml"});
+      errors.push_back(
+          {entry.position, "\"" + shown(entry.cases) +
+                               "\" is not a case id or a glob of case ids; the name of a "
+                               "baseline in YAML ends in .yaml"});
     }
     entry.above.swap(loose);
     baseline.entries.push_back(std::move(entry));
@@ -500,7 +503,7 @@ void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>&
                             const std::string& id) {
     if (!reported.emplace(&first, &second).second) return;
     errors.push_back({second.position,
-                      fmt::format("{} is in {} here, and in {} at {} already: keep one of the two",
+                      fmt::format("{} is in {} here, and already in {} at {}: keep one of the two",
                                   id, name(second.list), name(first.list), place(first))});
   };
   for (const scenario::Case& test_case : cases) {

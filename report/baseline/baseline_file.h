@@ -21,7 +21,7 @@ namespace fencepost::baseline {
 // A baseline that says nothing, for a file that does not exist yet.
 [[nodiscard]] Baseline empty_baseline(const std::string& file);
 
-// Complains of entries that speak of the same case, be it in two lists or in one: which would
+// Reports entries that speak of the same case, be it in two lists or in one: which would
 // count? `cases` are all that there are, selected or not.
 void check_overlaps(const Baseline& baseline, const std::vector<scenario::Case>& cases,
                     std::vector<scenario::LoadError>& errors);

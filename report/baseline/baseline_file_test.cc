@@ -129,10 +129,10 @@ TEST(BaselineFile, SaysWhereAFileIsWrong) {
       {"version: one\n", "known.yaml:1:10: version must be a whole number"},
       {"version: 1\nfails: []\n",
        "known.yaml:2:1: a baseline has no key \"fails\"; did you mean \"fail\"?"},
-      {"version: 1\nversion: 1\n", "known.yaml:2:1: the key \"version\" stands twice"},
+      {"version: 1\nversion: 1\n", "known.yaml:2:1: the key \"version\" is twice"},
       {"version: 1\nsut: acme\n", "known.yaml:2:6: sut must be a mapping"},
       {"version: 1\nsut: {names: a}\n", "known.yaml:2:7: sut has no key \"names\""},
-      {"version: 1\nsut: {version: 1.10}\n", "known.yaml:2:16: version: YAML readers take 1.10"},
+      {"version: 1\nsut: {version: 1.10}\n", "known.yaml:2:16: version: YAML does not read 1.10"},
       {"version: 1\nfail: x\n", "known.yaml:2:7: fail must be a list of entries"},
       {"version: 1\nfail: [x]\n", "known.yaml:2:8: an entry of fail must be a mapping"},
       {"version: 1\nfail: [{reason: r}]\n",
@@ -150,11 +150,11 @@ TEST(BaselineFile, SaysWhereAFileIsWrong) {
       {"version: 1\nflaky: [{case: x, statuses: [passed, lost]}]\n",
        "known.yaml:2:38: statuses may have passed, failed and inconclusive, not \"lost\""},
       {"version: 1\nflaky: [{case: x, statuses: [failed, failed]}]\n",
-       "known.yaml:2:29: statuses must name two of passed, failed and inconclusive"},
-      {"version: 1\nfail: [{case: a b}]\n", "known.yaml:2:15: case: \"a b\" is no case id"},
-      {"version: 1\nfail: [{case: ''}]\n", "known.yaml:2:15: case: \"\" is no case id"},
-      {"version: 1\nfail: [{case: 1.20}]\n", "known.yaml:2:15: case: YAML readers take 1.20"},
-      {"version: 1\nfail: [{case: x, max: 3}]\n", "known.yaml:2:23: max is for globs"},
+       "known.yaml:2:29: statuses must name at least two of passed, failed and inconclusive"},
+      {"version: 1\nfail: [{case: a b}]\n", "known.yaml:2:15: case: \"a b\" is not a case id"},
+      {"version: 1\nfail: [{case: ''}]\n", "known.yaml:2:15: case: \"\" is not a case id"},
+      {"version: 1\nfail: [{case: 1.20}]\n", "known.yaml:2:15: case: YAML does not read 1.20"},
+      {"version: 1\nfail: [{case: x, max: 3}]\n", "known.yaml:2:23: max is only for globs"},
       {"version: 1\nfail: [{case: x*, max: 0}]\n", "known.yaml:2:24: max must be a whole number"},
       {"version: 1\nfail: [{case: x, expires: 2026-02-29}]\n",
        "known.yaml:2:27: expires must be a day that exists, such as 2026-03-01, not"},
@@ -165,7 +165,7 @@ TEST(BaselineFile, SaysWhereAFileIsWrong) {
       {"version: 1\nfail: [{case: x, expires: 20260301}]\n", "known.yaml:2:27: expires must be"},
       {"version: 1\nfail: [{case: x, expires: [1]}]\n", "known.yaml:2:27: expires must be"},
       {"version: 1\nfail: [{case: x, signature: \"want :1\\r\\n\"}]\n",
-       "known.yaml:2:29: signature: no signature has such characters; in double quotes YAML"},
+       "known.yaml:2:29: signature: a signature cannot have these characters; YAML"},
       {"version: 1\nfail: [{case: x, reason: [r]}]\n", "known.yaml:2:26: reason must be text"},
   };
   for (const Wrong& wrong : all) {
@@ -178,16 +178,18 @@ TEST(BaselineFile, SaysWhereAFileIsWrong) {
 TEST(BaselineFile, RejectsACaseThatTwoEntriesName) {
   const std::string head = "version: 1\nfail:\n  - {case: set.*, reason: r}\n";
   EXPECT_THAT(overlaps(head + "skip:\n  - {case: set.nx, reason: r}\n", {"set.nx"}),
-              ElementsAre("known.yaml:5:5: set.nx is in skip here, and in fail at known.yaml:3 "
-                          "already: keep one of the two"));
-  EXPECT_THAT(overlaps(head + "  - {case: '*.nx', reason: r}\n", {"get", "set.nx", "set.a.nx"}),
-              ElementsAre(StartsWith("known.yaml:4:5: set.nx is in fail here, and in fail at")));
+              ElementsAre("known.yaml:5:5: set.nx is in skip here, and already in fail at "
+                          "known.yaml:3: keep one of the two"));
+  EXPECT_THAT(
+      overlaps(head + "  - {case: '*.nx', reason: r}\n", {"get", "set.nx", "set.a.nx"}),
+      ElementsAre(StartsWith("known.yaml:4:5: set.nx is in fail here, and already in fail at")));
   EXPECT_THAT(overlaps(head + "  - {case: '*.nx', reason: r}\n", {"get", "set", "set.a", "nex.nx"}),
               IsEmpty());
   // Twins, even where no case has that id.
-  EXPECT_THAT(overlaps(head + "flaky:\n  - {case: set.*, reason: r, statuses: [passed, failed]}\n",
-                       {"get"}),
-              ElementsAre(StartsWith("known.yaml:5:5: set.* is in flaky here, and in fail at")));
+  EXPECT_THAT(
+      overlaps(head + "flaky:\n  - {case: set.*, reason: r, statuses: [passed, failed]}\n",
+               {"get"}),
+      ElementsAre(StartsWith("known.yaml:5:5: set.* is in flaky here, and already in fail at")));
 }
 
 // --- lists --------------------------------------------------------------------------------------
@@ -215,9 +217,9 @@ TEST(BaselineList, HasAGlobOnEachLineAndItsReasonBehindIt) {
 
 TEST(BaselineList, SaysWhereItIsWrong) {
   EXPECT_THAT(diagnostics("good\n version: 1\ntwo globs\n", "known"),
-              ElementsAre("known:2:2: \"version: 1\" is no case id and no glob of them; a baseline "
-                          "in YAML has a name that ends in .yaml",
-                          StartsWith("known:3:1: \"two globs\" is no case id")));
+              ElementsAre("known:2:2: \"version: 1\" is not a case id or a glob of case ids; the "
+                          "name of a baseline in YAML ends in .yaml",
+                          StartsWith("known:3:1: \"two globs\" is not a case id")));
 }
 
 // Each is matched with each case.
@@ -228,7 +230,7 @@ TEST(BaselineList, HasALimit) {
               ElementsAre("known:20001:1: the file has more than 20,000 entries"));
   // A glob of stars takes its length times the length of an id.
   EXPECT_THAT(diagnostics(std::string(301, '*'), "known"),
-              ElementsAre(AllOf(HasSubstr("is no case id"), SizeIs(testing::Le(500U)))));
+              ElementsAre(AllOf(HasSubstr("is not a case id"), SizeIs(testing::Le(500U)))));
 }
 
 TEST(BaselineList, HasAMillionLinesAtMost) {

@@ -60,7 +60,7 @@ class BaselineUpdater {
           result.verdict == run::Verdict::kFailed && !is_warning(result, catalogue, strict);
       if (!counts || find(old_, result.test_case->id) != nullptr) continue;
       fixed_.baseline.entries.push_back({.cases = result.test_case->id});
-      change("added", result.test_case->id, "it fails; its reason is yours to write");
+      change("added", result.test_case->id, "it fails; write its reason");
     }
   }
 
@@ -130,7 +130,7 @@ class BaselineUpdater {
       ids += (ids.empty() ? "" : ", ") + single.cases;
       keep(std::move(single));
     }
-    change("split", entry.cases, "not all of its cases fail alike; now " + ids);
+    change("split", entry.cases, "its cases fail in different ways; now " + ids);
   }
 
   void keep(BaselineEntry entry) {

@@ -20,7 +20,7 @@ struct FixedBaseline {
 // covers (in a list: failing cases) are added without a reason, which fails the next run until
 // somebody writes one; signatures and causes follow the store; entries go whose cases pass or do
 // not exist; a glob whose cases do not all fail alike gives way to entries for those that fail.
-// What a person has to decide stays as it is, and apply() complains of it again: expired entries,
+// What a person has to decide stays as it is, and apply() reports it again: expired entries,
 // globs that cover too much, flaky cases that end in a way of their own. Reasons, tickets and
 // comments are kept. The error says why the run shows too little: cases that were lost, not run or
 // not decided.

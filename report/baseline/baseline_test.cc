@@ -121,9 +121,8 @@ TEST(Baseline, RefusesAPassThatItDoesNotExpect) {
   const run::CaseResult& entry = result.cases[0];
   EXPECT_EQ(entry.verdict, run::Verdict::kFailed);
   EXPECT_TRUE(entry.unexpected_pass);
-  EXPECT_EQ(
-      entry.failure.message,
-      "it passes, and the baseline says that it does not: in known.yaml:10, remove the entry");
+  EXPECT_EQ(entry.failure.message,
+            "it passes, but the baseline expects it to fail: in known.yaml:10, remove the entry");
   EXPECT_EQ(entry.failure.expected, "a failure: because, T-1, with signature " + kSignature);
   EXPECT_EQ(entry.failure.actual, "a pass");
   EXPECT_EQ(entry.failure.step, 0U);
@@ -293,15 +292,15 @@ TEST(Baseline, LetsAGlobCoverAsManyFailuresAsItMay) {
             run::ExitCode::kConformant);
   const run::SuiteResult over = applied(many(kDefaultMax + 1, run::Verdict::kFailed), {entry});
   EXPECT_THAT(over.baseline_errors,
-              ElementsAre("known.yaml:10: the glob x.* covers 21 failing cases, and may cover 20 "
-                          "when its entry has no max: narrow it, or let it have max: 21"));
+              ElementsAre("known.yaml:10: the glob x.* covers 21 failing cases; its limit is 20 "
+                          "(the default of max): narrow it, or set max: 21"));
   EXPECT_EQ(over.summary.failed, 21U);
   EXPECT_EQ(exit_code(over), run::ExitCode::kFailed);
   entry.max = 2;
   EXPECT_EQ(exit_code(applied(many(2, run::Verdict::kFailed), {entry})),
             run::ExitCode::kConformant);
   EXPECT_THAT(applied(many(3, run::Verdict::kFailed), {entry}).baseline_errors,
-              ElementsAre(HasSubstr("covers 3 failing cases, and may cover 2: narrow it")));
+              ElementsAre(HasSubstr("covers 3 failing cases; its limit is 2: narrow it")));
   entry.max = 21;
   EXPECT_EQ(exit_code(applied(many(21, run::Verdict::kFailed), {entry})),
             run::ExitCode::kConformant);
@@ -412,7 +411,7 @@ TEST(Baseline, SkipsACaseWithItsReason) {
   ASSERT_THAT(result.cases, SizeIs(5));
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(result.cases[i].test_case, &run.cases[i]);
   EXPECT_EQ(result.cases[1].verdict, run::Verdict::kSkipped);
-  EXPECT_EQ(result.cases[1].failure.message, "the baseline says so: because, T-1");
+  EXPECT_EQ(result.cases[1].failure.message, "skipped by the baseline: because, T-1");
   EXPECT_EQ(result.cases[1].baseline, "because, T-1");
   EXPECT_EQ(result.cases[1].failure.position.line, run.cases[1].position.line);
   EXPECT_EQ(result.summary.skipped, 2U);

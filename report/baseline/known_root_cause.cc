@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "report/root_causes.h"
 
 namespace fencepost::baseline {
@@ -19,10 +20,6 @@ const KnownRootCause* listing(const Baseline& baseline, const std::string& cause
     }
   }
   return nullptr;
-}
-
-std::string plural_of(std::size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
 }
 
 // Puts one run against the differences of one baseline.
@@ -44,7 +41,7 @@ class DifferenceApplier {
     if (not_judged_ > 0) {
       result_.baseline_notes.push_back(
           fmt::format("not judged, since no case that shows it was decided: {} of {}", not_judged_,
-                      plural_of(baseline_.differences.size(), "known difference")));
+                      text::counted(baseline_.differences.size(), "known root cause")));
     }
   }
 
@@ -67,10 +64,11 @@ class DifferenceApplier {
       return;
     }
     if (covered.size() > most_failures(known)) {
-      diagnose(known,
-               fmt::format("{} look like it, and it had {} when it was written: if nothing else is "
-                           "wrong, let it have failures: {}",
-                           plural_of(covered.size(), "failure"), known.failures, covered.size()));
+      diagnose(
+          known,
+          fmt::format("{} match it, and it had {} when it was written: if nothing else is "
+                      "wrong, set failures: {}",
+                      text::counted(covered.size(), "failure"), known.failures, covered.size()));
       return;
     }
     for (run::CaseResult* entry : covered) {
@@ -79,8 +77,8 @@ class DifferenceApplier {
     }
     if (run_.whole_suite && covered.size() * 2 < known.failures) {
       result_.baseline_notes.push_back(
-          fmt::format("mended in part: {}: {}: {} of {} failures are left; --fix-baseline brings "
-                      "it up to date",
+          fmt::format("partly fixed: {}: {}: {} of {} failures are left; --fix-baseline updates "
+                      "it",
                       place(known), title_of(known), covered.size(), known.failures));
     }
   }
@@ -92,18 +90,18 @@ class DifferenceApplier {
         [&](const run::CaseResult& entry) { return entry.test_case->id == known.case_id; });
     if (best == result_.cases.end()) {
       if (run_.whole_suite) {
-        diagnose(known, "no failure shows it, and there is no such case: remove the entry");
+        diagnose(known, "no failure matches it, and there is no such case: remove the entry");
       } else {
         ++not_judged_;
       }
       return;
     }
     if (best->verdict == run::Verdict::kPassed) {
-      diagnose(known, "no failure shows it any more, and the case passes: remove the entry");
+      diagnose(known, "no failure matches it any more, and the case passes: remove the entry");
     } else if (best->verdict == run::Verdict::kFailed) {
       diagnose(known,
-               "no failure shows it any more, and the case fails in another way: remove the "
-               "entry, or bring it up to date with --fix-baseline");
+               "no failure matches it any more, and the case fails in another way: remove the "
+               "entry, or update it with --fix-baseline");
     } else {
       ++not_judged_;
     }
@@ -153,8 +151,8 @@ std::string known_and_new(const Baseline& baseline, const run::SuiteResult& resu
   if (expected + failures == 0) return {};
   const auto words = [](std::size_t differences, std::size_t cases) {
     if (cases == 0) return std::string("none");
-    if (differences == 0) return plural_of(cases, "failure");
-    return plural_of(differences, "difference") + ", " + plural_of(cases, "failure");
+    if (differences == 0) return text::counted(cases, "failure");
+    return text::counted(differences, "root cause") + ", " + text::counted(cases, "failure");
   };
   return fmt::format("known: {}; new: {}", words(known.size(), expected), words(count, failures));
 }

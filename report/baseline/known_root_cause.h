@@ -1,4 +1,4 @@
-// Differences that a store is known to have: entries of a baseline that stand for all the failures
+// Known root causes of a store: entries of a baseline that stand for all the failures
 // which show one thing, whichever cases those are.
 //
 //   differences:
@@ -30,11 +30,11 @@ namespace fencepost::baseline {
 // something else that looks alike.
 [[nodiscard]] std::size_t most_failures(const KnownRootCause& known);
 
-// Makes expected failures of what the entries know; complains of those that have expired, have no
+// Makes expected failures of what the entries know; reports those that have expired, have no
 // reason, cover too much, or are seen no more. Part of apply().
 void apply_root_causes(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result);
 
-// "known: 1 difference, 34 failures; new: 1 difference, 2 failures", of a run that was put against
+// "known: 1 root cause, 34 failures; new: 1 root cause, 2 failures", of a run that was put against
 // the baseline; empty when it has neither.
 [[nodiscard]] std::string known_and_new(const Baseline& baseline, const run::SuiteResult& result,
                                         const scenario::Catalogue& catalogue, bool strict);

@@ -123,7 +123,7 @@ TEST(KnownRootCause, IsOneEntryForAllFailuresOfAFault) {
   EXPECT_EQ(run.result.summary.expected_failures, 34U);
   EXPECT_EQ(run.result.cases[0].baseline, "because");
   EXPECT_EQ(known_and_new(baseline, run.result, catalogue(), false),
-            "known: 1 difference, 34 failures; new: none");
+            "known: 1 root cause, 34 failures; new: none");
 }
 
 TEST(KnownRootCause, StaysKnownWhenCasesComeAndGo) {
@@ -146,7 +146,7 @@ TEST(KnownRootCause, HidesNoOtherInACaseThatFailsAlready) {
   run.put_against(baseline);
   EXPECT_THAT(run.new_failures(), ElementsAre("nx.3"));
   EXPECT_EQ(known_and_new(baseline, run.result, catalogue(), false),
-            "known: 1 difference, 33 failures; new: 1 difference, 1 failure");
+            "known: 1 root cause, 33 failures; new: 1 difference, 1 failure");
   EXPECT_EQ(exit_code(run.result), run::ExitCode::kFailed);
 }
 
@@ -156,10 +156,9 @@ TEST(KnownRootCause, CoversNoMoreThanALittleMore) {
   SampleRun run(several("nx", 38, "+OK\\r\\n"));
   run.put_against(baseline);
   EXPECT_THAT(run.new_failures(), SizeIs(38));
-  EXPECT_THAT(
-      run.result.baseline_errors,
-      ElementsAre(AllOf(HasSubstr("known.yaml:3: R-MUST-1 (nx.0): 38 failures look like it"),
-                        HasSubstr("let it have failures: 38"))));
+  EXPECT_THAT(run.result.baseline_errors,
+              ElementsAre(AllOf(HasSubstr("known.yaml:3: R-MUST-1 (nx.0): 38 failures match it"),
+                                HasSubstr("set failures: 38"))));
 }
 
 TEST(KnownRootCause, ThatIsMendedFailsTheRun) {
@@ -167,7 +166,7 @@ TEST(KnownRootCause, ThatIsMendedFailsTheRun) {
   SampleRun mended(several("nx", 34, ""));
   mended.put_against(baseline);
   EXPECT_THAT(mended.result.baseline_errors,
-              ElementsAre("known.yaml:3: R-MUST-1 (nx.0): no failure shows it any more, and the "
+              ElementsAre("known.yaml:3: R-MUST-1 (nx.0): no failure matches it any more, and the "
                           "case passes: remove the entry"));
   EXPECT_EQ(exit_code(mended.result), run::ExitCode::kFailed);
   SampleRun otherwise(several("nx", 34, "-ERR syntax error\\r\\n"));
@@ -253,7 +252,7 @@ TEST(KnownRootCause, IsRefusedWhereItCannotBeMeant) {
            {"failures: 1, causes: [\"a\\r\"]}", "single quotes"},
            {"failures: 1, causes: [a], signature: s}", "signature"},
            {"failures: 1, causes: [a]}\n  - {requirement: R, case: d, failures: 1, causes: [a]}",
-            "this is in the entry at line 3 already: a"}}) {
+            "this is already in the entry at line 3: a"}}) {
     std::vector<scenario::LoadError> errors;
     EXPECT_FALSE(load_baseline({"known.yaml", head + rest}, errors)) << rest;
     ASSERT_FALSE(errors.empty());
@@ -280,7 +279,7 @@ TEST(KnownRootCause, FollowsTheStoreAndKeepsItsReason) {
   EXPECT_EQ(other.baseline.differences[0].case_id, "n.0");
   const FixedBaseline none = fixed(baseline, SampleRun({{"nx.0"}}));
   EXPECT_THAT(none.baseline.differences, IsEmpty());
-  EXPECT_THAT(none.changes, ElementsAre("removed R-MUST-1 (nx.0): no failure shows it"));
+  EXPECT_THAT(none.changes, ElementsAre("removed R-MUST-1 (nx.0): no failure matches it"));
 }
 
 // Whatever a store does: what --fix-baseline writes makes the run conformant, once there are

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "base/text/text_wrap.h"
 #include "report/baseline/known_root_cause.h"
 
 namespace fencepost::baseline {
@@ -85,7 +86,7 @@ KnownRootCause& RootCauseUpdater::owner_of(const report::Difference& found, cons
 // The numbers that follow from the causes, and what has changed.
 void RootCauseUpdater::settle(KnownRootCause& known, const KnownRootCause& before) {
   if (known.causes.empty()) {
-    changes_.push_back({"removed", title_of(before), "no failure shows it"});
+    changes_.push_back({"removed", title_of(before), "no failure matches it"});
     return;
   }
   std::size_t failures = 0;
@@ -97,10 +98,10 @@ void RootCauseUpdater::settle(KnownRootCause& known, const KnownRootCause& befor
     }
   }
   if (!shown) known.case_id = cases_of_cause_[known.causes.front()].front()->test_case->id;
-  const std::string count = fmt::format("{} failure{}", failures, failures == 1 ? "" : "s");
+  const std::string count = text::counted(failures, "failure");
   if (before.causes.empty()) {
     known.failures = failures;
-    changes_.push_back({"added", title_of(known), count + "; the reason is yours to write"});
+    changes_.push_back({"added", title_of(known), count + "; write its reason"});
     return;
   }
   // Cases come and go. But an entry that covers more than it may is left to a person: what the
@@ -108,9 +109,11 @@ void RootCauseUpdater::settle(KnownRootCause& known, const KnownRootCause& befor
   const bool follows = known.causes != before.causes || failures < before.failures;
   if (follows) known.failures = failures;
   if (follows || known.case_id != before.case_id) {
-    changes_.push_back({"changed", title_of(known),
-                        fmt::format("{}, {} causes; was {}, {} causes", count, known.causes.size(),
-                                    before.failures, before.causes.size())});
+    changes_.push_back(
+        {"changed", title_of(known),
+         fmt::format("{}, {}; was {}, {}", count, text::counted(known.causes.size(), "cause"),
+                     text::counted(before.failures, "failure"),
+                     text::counted(before.causes.size(), "cause"))});
   }
 }
 

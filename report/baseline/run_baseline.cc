@@ -30,7 +30,7 @@ Result<Baseline, std::string> read_baseline(const BaselineOptions& options,
     return fresh;
   }
   const auto file = scenario::read_file(options.file);
-  if (!file) return fail(file.error() + "; --fix-baseline makes a baseline where there is none");
+  if (!file) return fail(file.error() + "; --fix-baseline creates it");
   std::vector<scenario::LoadError> errors;
   auto baseline = load_baseline({options.file, file->content}, errors);
   if (baseline) check_overlaps(*baseline, library.cases, errors);
@@ -93,8 +93,9 @@ void RunBaseline::fix(const scenario::Catalogue& catalogue, bool strict,
   const std::string& file = baseline_->file;
   auto fixed = fix_baseline(*baseline_, result, catalogue, strict);
   if (!fixed) {
-    news_ = {fmt::format("{} is not fixed: {}, and only a run that decides every case can tell",
-                         file, fixed.error())};
+    news_ = {
+        fmt::format("{} is not updated: {}; --fix-baseline needs a run that decides every case",
+                    file, fixed.error())};
     error_ = run::ExitCode::kUsage;
     return;
   }

@@ -19,7 +19,7 @@ struct BaselineOptions {
 
 class RunBaseline {
  public:
-  // Reads the file. The error is for people, a line for each complaint: the file cannot
+  // Reads the file. The error is for people, a line for each error: the file cannot
   // be read, says what cannot be meant, or is to be fixed by a run of a part of the suite.
   [[nodiscard]] static Result<RunBaseline, std::string> open(const BaselineOptions& options,
                                                              const run::Selection& selection,

@@ -229,9 +229,10 @@ struct SectionRow {
 TEST(CatalogueSections, AreChecked) {
   const std::vector<SectionRow> rows = {
       {"a requirement elsewhere", "section: Second,", "section: Secnd,",
-       R"(R-MUST-1 stands in "Secnd", which is not among the sections; did you mean "Second"?)"},
+       "R-MUST-1 is in the section \"Secnd\", which is not one of the sections; did you mean "
+       "\"Second\"?"},
       {"an empty section without a note", ", note: It states no rule.", "",
-       R"(no requirement stands in the section "Empty"; add a note that says why)"},
+       R"(no requirement is in the section "Empty"; add a note that says why)"},
       {"an unknown document of a section", "[preview]", "[beta]", R"(there is no document "beta")"},
       {"an unknown document of a rule", "documents: []", "documents: [draft]",
        R"(there is no document "draft"; there are ga and preview)"},

@@ -1,7 +1,7 @@
-// Which rule a difference breaks. One pure function for each thing that can differ: a response, a
-// notification, a message that nobody asked for. What may name the rule stands in attribution.cc in
-// one table each, in the order in which it is believed; what failures say of rules together is in
-// root_cause.h.
+// Attribution: which rule a difference breaks. One pure function for each thing that can differ: a
+// response, a notification, an unsolicited message. What may name the rule stands in attribution.cc
+// in one table each, in the order in which it is believed; what failures say of rules together is
+// in root_cause.h.
 //
 //   const Charge charge = blame(ResponseDifference{
 //       .kind = Mismatch::kVersionMissing, .step = step, .exchange = exchange, .keys = keys});
@@ -29,7 +29,8 @@ namespace fencepost::judge {
 
 // Ids of scenarios/requirements.yaml.
 struct Attribution {
-  std::string requirement{};  // the rule that is charged; empty: the first that the case is about
+  std::string requirement{};  // the rule that the failure is attributed to; empty: the first that
+                              // the case is about
   // The rule that such a difference breaks by itself, whatever the case is about; may be empty.
   std::string direct{};
   // Other rules of which each, if it is broken, makes such a difference after what came before.

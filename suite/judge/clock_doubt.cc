@@ -77,8 +77,8 @@ std::optional<std::string> doubt_about_clock(const std::vector<scenario::Outcome
                               : clock.surely_refuses(wall_ms, when.received_ms);
   if (proved) return std::nullopt;
   return fmt::format(
-      "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock, of "
-      "which no more is known than that it is ahead of ours by {}",
+      "whether a timestamp {} ms ahead of our clock may be {} depends on the store's clock; all "
+      "that is known is that it is ahead of ours by {}",
       wall_ms - when.sent_ms, refused ? "refused" : "accepted", describe(clock.bounds()));
 }
 

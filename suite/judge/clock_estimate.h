@@ -36,14 +36,14 @@ struct VersionSeen {
   Interval when{};
 };
 
-// What the store said to a timestamp.
+// The store's answer to a timestamp.
 struct Offered {
   bool refused = false;  // as too far ahead; else it was not
   Interval when{};
 };
 
 enum class OfferKind {
-  kInVain,  // a SET of an existing key with NX: a right store refuses it or does nothing
+  kInVain,  // a SET of an existing key with NX: a conforming store refuses it or does nothing
   kPlain,   // a SET that, unless it is refused, moves the store's versions
 };
 

@@ -1,4 +1,4 @@
-// What the oracle says of one thing that a store has done.
+// The oracle's verdict on one action of a store.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 namespace fencepost::judge {
 
 enum class Answer {
-  kAccepted,     // a right store may do this
-  kRejected,     // no right store does
+  kAccepted,     // a conforming store may do this
+  kRejected,     // no conforming store does
   kUndecidable,  // right only because of what is open, or cannot be known
 };
 [[nodiscard]] std::string_view name(Answer answer);

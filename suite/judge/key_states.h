@@ -1,5 +1,5 @@
-// What the replies of a case say of its keys: what a key was when a request came, for charging the
-// reply to the rule that it is for (attribution.h).
+// The state of the keys of a case, from its replies: what a key was when a request came, to
+// attribute the reply to a rule (attribution.h).
 #pragma once
 
 #include <chrono>
@@ -41,7 +41,7 @@ struct KeyPast {
 [[nodiscard]] bool are_similar(std::string_view a, std::string_view b);
 [[nodiscard]] bool is_distorted(std::string_view seen, std::string_view key);
 
-// Of one case, used by one thread.
+// For one case, used by one thread.
 class KeyStates {
  public:
   // Notes what an answered exchange has made of its key. Exchanges are given in the order in which

@@ -32,13 +32,13 @@ struct Observation {
 struct KeyKnowledge {
   std::vector<CandidateState> candidates{};  // at least one
   std::map<std::string, Observation, std::less<>> observers{};
-  // The last expiry that there may have been, and until when it may be told: also to who registers
-  // in between. (Req: SET-PX-OPEN-8)
+  // The last expiry that there may have been, and until when it may be notified: also to clients
+  // that register in between. (Req: SET-PX-OPEN-8)
   std::chrono::microseconds expires_from{0};
   std::chrono::microseconds notified_until{-1};
 };
 
-// Of one store, used by one thread.
+// For one store, used by one thread.
 class KeyTable {
  public:
   // With `starts_empty` no key exists and nobody observes one; else anything may be.

@@ -23,7 +23,7 @@ enum class Mismatch {
   kReply,                // the payload of a response
   kReplyForm,            // a payload that is no reply at all, where any reply would do
   kNoResponse,           // none
-  kUnsolicited,          // a message that nobody has asked for
+  kUnsolicited,          // an unsolicited message
   kMixedForms,           // now the form of one dialect, now that of the other
   kErrorDetail,          // more behind the listed text of an error
   kStatus,               // the user property `__stat`

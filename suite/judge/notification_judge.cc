@@ -107,7 +107,7 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
       [&](const PendingNotification& change) { return change.certain && passed_over(change); });
   Judgement out;
   if (skipped != found) {
-    out = rejected(skipped->rule, "the notification of an earlier change has not come");
+    out = rejected(skipped->rule, "the notification of an earlier change did not arrive");
   }
   const bool was_certain = found->certain;
   // A possible change and a later certain one can look the same, and only one notification has come
@@ -152,7 +152,7 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
     if (auto judgement = judge_expiry(key, received)) return *judgement;
     // A store that notices an expiry late tells all who observe the key by then.
     if (since >= key.expires_from && received.at <= key.notified_until) {
-      return undecidable("SET-PX-OPEN-8", "the expiry of before the registration, told late");
+      return undecidable("SET-PX-OPEN-8", "an expiry before the registration, notified late");
     }
   }
   // Where a value was written by somebody else, that client may write again.
@@ -160,11 +160,10 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
       std::none_of(key.candidates.begin(), key.candidates.end(),
                    [](const CandidateState& state) { return state.exists && !state.version; });
   if (registered == Registered::kPerhaps || !surely) {
-    return undecidable("NTF-SEND-4", "perhaps somebody else has changed the key");
+    return undecidable("NTF-SEND-4", "another client may have changed the key");
   }
-  return rejected("NTF-SEND-4",
-                  fmt::format("a notification of a {} has come, and nothing has changed",
-                              received.set ? "change" : "deletion"));
+  return rejected("NTF-SEND-4", fmt::format("a notification of a {} arrived, but nothing changed",
+                                            received.set ? "change" : "deletion"));
 }
 
 // The key has expired, if it can have; nothing when it cannot.
@@ -203,7 +202,7 @@ std::optional<Judgement> NotificationJudge::judge_expiry(KeyKnowledge& key,
   }
   key.candidates = std::move(expired);
   if (known) return Judgement{};
-  return undecidable(expiry_rule(), "perhaps the key has expired");
+  return undecidable(expiry_rule(), "the key may have expired");
 }
 
 // Queues the expiries that must have happened before `sent`, though no request has asked for the
@@ -248,7 +247,7 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
     if (change.known_at + lag > sent || change.outlives) return false;
     if (change.certain && out.answer == Answer::kAccepted) {
       out = rejected(change.rule,
-                     fmt::format("no notification of the {} of {} has come",
+                     fmt::format("no notification of the {} of {} arrived",
                                  change.operation == Operation::kSet ? "change" : "deletion",
                                  escape(change.key)));
     }

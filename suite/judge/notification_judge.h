@@ -45,7 +45,7 @@ struct ReceivedNotification {
   std::chrono::microseconds at{0};
 };
 
-// Of one store, used by one thread.
+// For one store, used by one thread.
 class NotificationJudge {
  public:
   // `basis` must outlive it.
@@ -68,7 +68,7 @@ class NotificationJudge {
   [[nodiscard]] bool awaits_expiry() const;
 
   // The client, which observed the key or may have done so, has stopped that: that the key expired
-  // before `at` may be told all the same.
+  // before `at` may still be notified.
   void stopped(const KeyKnowledge& key, std::string_view key_name, std::string_view client_id,
                std::chrono::microseconds at);
 

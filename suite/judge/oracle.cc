@@ -273,7 +273,7 @@ Judgement Oracle::State::judge_unfitting(const Exchange& exchange, KeyKnowledge&
                     "more than the listed text: " + describe_reply(exchange.reply->payload()));
   }
   return rejected(fitting.rule.empty() ? "ENV-RESPONSE-1" : fitting.rule,
-                  fmt::format("{}; a right store answers {}",
+                  fmt::format("{}; a conforming store answers {}",
                               describe_reply(exchange.reply->payload()), fitting.expected));
 }
 
@@ -306,7 +306,7 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
     // Such a request changes nothing (ERR-STATE-1). That the key has expired by now is for the next
     // one to find out: a store that tells of it when the key is used may not have noticed.
     if (!rule.empty()) {
-      return undecidable(rule, "a rule that does not bind this store");
+      return undecidable(rule, "a rule that does not apply to this store");
     }
   }
   next.clear();
@@ -336,7 +336,7 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   const UnspecifiedChoice& open = fitting.open;
   return undecidable(
       open.requirement,
-      fmt::format("the article leaves open {}: here {}",
+      fmt::format("the article leaves {} unspecified: here {}",
                   open.point.empty() ? "it" : std::string(open.point), open.outcome));
 }
 
@@ -367,11 +367,11 @@ Judgement Oracle::State::judge_refused_registration(std::string_view client_id,
   }
   const std::string_view rule =
       rule_that_need_not_be_kept(command, exchange.request, answered.error, options.basis);
-  if (!rule.empty()) return undecidable(rule, "a rule that does not bind this store");
+  if (!rule.empty()) return undecidable(rule, "a rule that does not apply to this store");
   // No reason to refuse is left. What the store has done instead is not known.
   registered = Registered::kPerhaps;
   return rejected(registration_rule(command, keys.at(command.key), answered.reply, ReplyKind::kOk),
-                  describe_reply(exchange.reply->payload()) + "; a right store answers " +
+                  describe_reply(exchange.reply->payload()) + "; a conforming store answers " +
                       (command.stop ? "+OK or :0" : "+OK"));
 }
 
@@ -392,7 +392,7 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   }
   const auto wrong = [&](ReplyKind right, std::string_view in_words) {
     return rejected(registration_rule(command, known, answered.reply, right),
-                    fmt::format("{}; a right store answers {}",
+                    fmt::format("{}; a conforming store answers {}",
                                 describe_reply(exchange.reply->payload()), in_words));
   };
   if (!command.stop) {
@@ -462,18 +462,18 @@ Judgement Oracle::State::judge_malformed(std::string_view client_id, const Excha
   if (answered.reply.kind != ReplyKind::kError) {
     if (is_lenient(exchange.request, error)) {
       forget_what_may_have_changed(client_id, exchange);
-      return undecidable("ERR-ARITY-OPEN-1", "perhaps it is a request to this store");
+      return undecidable("ERR-ARITY-OPEN-1", "this store may accept it as a request");
     }
     return rejected(requirement_of(error, RequestFacts{}),
-                    describe_reply(exchange.reply->payload()) + "; the request is none");
+                    describe_reply(exchange.reply->payload()) + "; the request is malformed");
   }
   if (answered.error == error) return {};
   if (is_definite(exchange.request, error)) {
     return rejected(requirement_of(error, RequestFacts{}),
-                    fmt::format("{}; a right store answers with the error {}",
+                    fmt::format("{}; a conforming store answers with the error {}",
                                 describe_reply(exchange.reply->payload()), name(error)));
   }
-  return undecidable("ERR-ORDER-OPEN-1", "which error it gets is open");
+  return undecidable("ERR-ORDER-OPEN-1", "which error it gets is unspecified");
 }
 
 void Oracle::State::asked(std::string_view client_id, const Exchange& exchange,
@@ -518,7 +518,7 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   // A store that knows newer verbs may answer with a list. (Req: ERR-COMMAND-OPEN-2)
   const bool is_list = exchange.reply->payload().starts_with('*');
   if (is_list && !command && !is_definite(request, command.error())) {
-    return undecidable("ERR-COMMAND-OPEN-2", "perhaps the store knows this verb");
+    return undecidable("ERR-COMMAND-OPEN-2", "the store may know this verb");
   }
   if (auto wrong = check_envelope(exchange, options.basis, answered)) {
     // What such a response says of the key is not relied upon.
@@ -541,7 +541,7 @@ Judgement Oracle::State::unless_waived(Judgement judgement) const {
   if (judgement.answer != Answer::kRejected || options.basis.binds(judgement.requirement)) {
     return judgement;
   }
-  return undecidable(judgement.requirement, "a rule that does not bind this store");
+  return undecidable(judgement.requirement, "a rule that does not apply to this store");
 }
 
 Judgement Oracle::State::judge_notification(std::string_view client_id,
@@ -565,7 +565,7 @@ Judgement Oracle::State::judge_notification(std::string_view client_id,
     if (options.basis.binds(rule)) return rejected(rule, "a notification of a SET without VALUE");
     notification.set = true;
   } else {
-    return rejected("NTF-FORMAT-1", escape(message.payload) + " is no notification");
+    return rejected("NTF-FORMAT-1", escape(message.payload) + " is not a notification");
   }
   const std::string* text = message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? std::string_view() : *text);

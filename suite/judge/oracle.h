@@ -1,6 +1,6 @@
 // Judges what any store answers, without knowing its state or its clock: it follows what it sees.
-// Of each key it holds every state that a right store could be in by now; a request and its reply
-// leave those that fit. When none fits, the store is wrong.
+// Of each key it holds every state that a conforming store could be in by now; a request and its
+// reply leave those that fit. When none fits, the store is wrong.
 //
 //   Oracle oracle({.clock = bounds, .starts_empty = true});
 //   Exchange exchange(request, sent, sent_ms);
@@ -75,8 +75,8 @@ class Oracle {
   // reply has come since: the first that is missing, or accepted. (Req: NTF-ORDER-1)
   Judgement missing(std::string_view client_id, std::chrono::microseconds sent);
 
-  // Has an expiry certainly happened of which a client is still to be told? That may be as late as
-  // kExpiryNotified. (Req: SET-PX-OPEN-8)
+  // Has an expiry certainly happened that a client must still be notified of? That may be as late
+  // as kExpiryNotified. (Req: SET-PX-OPEN-8)
   [[nodiscard]] bool awaits_expiry() const;
 
   // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)

@@ -1,5 +1,5 @@
-// By which documents the oracle judges a store: the rules that do not bind it, and whose spellings
-// it has to use.
+// By which documents the oracle judges a store: the rules that do not apply to it, and whose
+// spellings it has to use.
 //
 //   const OracleBasis basis{.waived = {"ENV-STATUS-1"}};
 //   if (!basis.binds("ENV-STATUS-1")) std::puts("a response without __stat is right");
@@ -35,17 +35,17 @@ struct OracleBasis {
 // Where no document says how soon a notification comes, it has come by then. (Req: NTF-ORDER-1)
 inline constexpr std::chrono::microseconds kNotificationLag{1'000'000};
 
-// How late a store may tell of an expiry: it notices by a timer, by a look for all that have
+// How late a store may notify of an expiry: it notices by a timer, by a look for all that have
 // expired, or when the key is used again. (Req: SET-PX-OPEN-8; the public client SDKs bear two
 // seconds)
 inline constexpr std::chrono::microseconds kExpiryNotified{2'000'000};
 
-// The coarsest clock of a store that is looked for: it reads so many milliseconds less than it is.
-// (Req: HLC-SKEW-OPEN-1)
+// The coarsest clock of a store that is looked for: it reads up to this many milliseconds too
+// little. (Req: HLC-SKEW-OPEN-1)
 inline constexpr std::uint64_t kCoarsestTickMs = 1'000;
 
-// The rule by which this request has to be carried out, and which does not bind the store: then it
-// may be refused, with `error` where that is one that the protocol lists. Empty: there is none.
+// The rule by which this request has to be carried out, and which does not apply to the store: then
+// it may be refused, with `error` where that is one that the protocol lists. Empty: there is none.
 [[nodiscard]] std::string_view rule_that_need_not_be_kept(const codec::Command& command,
                                                           const codec::Message& request,
                                                           std::optional<codec::ErrorCode> error,

@@ -333,7 +333,7 @@ void Outcomes::add_expiries(const Branch& applied) {
   Branch soon = expires(applied, Expiry::kWindow, asked_.sent + px, asked_.received + px);
   if (px.count() == 0) {
     // The third outcome, an error, is in add_option_refusals().
-    choose(soon, {"SET-PX-OPEN-1", {}, "it expires at once"});
+    choose(soon, {"SET-PX-OPEN-1", {}, "it expires immediately"});
     out_.push_back(std::move(soon));
     Branch never = expires(applied, Expiry::kNever, {}, {});
     choose(never, {"SET-PX-OPEN-1", {}, "it never expires"});

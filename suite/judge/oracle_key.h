@@ -1,4 +1,4 @@
-// The states that a key may be in, and what a right store may answer in each: the part of the
+// The states that a key may be in, and what a conforming store may answer in each: the part of the
 // oracle that knows the rules. Pure, but for the memory that it uses again.
 #pragma once
 
@@ -51,7 +51,7 @@ enum class VersionRule : std::uint8_t {
 
 enum class Change : std::uint8_t { kNone, kSet, kDelete };
 
-// One thing that a right store may do.
+// One thing that a conforming store may do.
 struct Branch {
   codec::ReplyKind kind = codec::ReplyKind::kOk;
   std::optional<codec::ErrorCode> error{};  // kError: nothing means any
@@ -60,7 +60,7 @@ struct Branch {
   VersionRule version = VersionRule::kAny;
   std::string_view rule{};     // the requirement that a store follows which does this
   UnspecifiedChoice choice{};  // what it decides there
-  // It cannot be known whether a right store does this, e.g. what its quota is.
+  // It cannot be known whether a conforming store does this, e.g. what its quota is.
   bool unknowable = false;
   Change change = Change::kNone;
   CandidateState next{};  // but for what the reply shows: a fresh version, an unknown value
@@ -87,7 +87,7 @@ void pass_time(const CandidateState& state, std::chrono::microseconds sent,
                std::chrono::microseconds received, std::chrono::microseconds slack,
                std::vector<CandidateState>& out);
 
-// Appends what a right store may do in this state with a SET, GET, DEL or VDEL. What it most
+// Appends what a conforming store may do in this state with a SET, GET, DEL or VDEL. What it most
 // likely does comes first.
 void branches_of(const CandidateState& state, const Asked& asked, std::vector<Branch>& out);
 

@@ -1,5 +1,5 @@
 // What the bytes of a request leave open, for the oracle: whether a payload that is no command to
-// us may be one to another right store, and which error is right. Pure.
+// us may be one to another conforming store, and which error is right. Pure.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ namespace fencepost::judge {
 // another.
 [[nodiscard]] bool is_definite(const codec::Message& request, codec::ErrorCode error);
 
-// May a payload that we refuse with `error` be a command to another right store?
+// May a payload that we refuse with `error` be a command to another conforming store?
 [[nodiscard]] bool is_lenient(const codec::Message& request, codec::ErrorCode error);
 
 }  // namespace fencepost::judge

@@ -146,7 +146,7 @@ std::optional<Judgement> read_reply(const Exchange& exchange, const OracleBasis&
   const std::string& payload = exchange.reply->message.payload;
   const auto wrong_form = [&] {
     return rejected(payload.starts_with('-') ? "RESP-ERROR-FORM-1" : "ENV-RESPONSE-1",
-                    "the reply is none: " + describe_reply(payload));
+                    "not a reply of the protocol: " + describe_reply(payload));
   };
   if (exchange.reply->decoded) {
     answered.reply = *exchange.reply->decoded;

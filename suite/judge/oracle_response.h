@@ -1,4 +1,4 @@
-// What the oracle asks of every response, whatever its request was about: its properties, its
+// What the oracle requires of every response: its properties, its
 // version, and that a store spells one thing one way.
 #pragma once
 
@@ -46,7 +46,7 @@ struct Answered {
                                                      const Asked& asked, const Answered& answered,
                                                      const OracleBasis& basis);
 
-// The forms that a store was seen to use. Of one store, used by one thread.
+// The forms that a store was seen to use. For one store, used by one thread.
 class Spellings {
  public:
   explicit Spellings(const OracleBasis& basis) : dialect_(basis.dialect) {}

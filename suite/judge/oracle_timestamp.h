@@ -1,5 +1,5 @@
-// What a right store may take the `__ts` or `__ft` of a request for: a timestamp, an error, or,
-// where the article leaves it open or the store's clock is not known well enough, either. Pure.
+// What a conforming store may take the `__ts` or `__ft` of a request for: a timestamp, an error,
+// or, where the article leaves it open or the store's clock is not known well enough, either. Pure.
 #pragma once
 
 #include <optional>

@@ -19,14 +19,14 @@
 
 namespace fencepost::judge {
 
-// A failed case and what it is charged with (attribution.h). What is referred to must outlive it.
+// A failed case and its attribution (attribution.h). What is referred to must outlive it.
 struct Testimony {
   std::string_view requirement;
   std::string_view direct;
   const std::vector<std::string>& candidates;
   const std::vector<std::string>& about;  // rules of the case, never empty
-  // Does a step of the case, or the difference itself, name the rule that is charged? Otherwise it
-  // is the first that the case is about.
+  // Does a step of the case, or the difference itself, name the rule that the failure is attributed
+  // to? Otherwise it is the first that the case is about.
   bool named = true;
   std::string_view cause{};  // what differs: see run/failure.h
   std::string_view theme{};
@@ -36,7 +36,7 @@ struct Testimony {
 [[nodiscard]] bool is_named(const scenario::Case& test_case, std::size_t step,
                             std::string_view attributed, std::string_view direct);
 
-// Is the case about the rule; is it charged with it, or shows it?
+// Is the case about the rule; is it attributed to it, or shows it?
 [[nodiscard]] bool is_about(const Testimony& failure, std::string_view rule);
 [[nodiscard]] bool speaks_for(const Testimony& failure, std::string_view rule);
 

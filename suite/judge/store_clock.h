@@ -66,10 +66,10 @@ class StoreClock {
 
   [[nodiscard]] const ClockBounds& bounds() const { return bounds_; }
 
-  // No right store refuses this timestamp as too far ahead in a request sent at `sent_ms`.
+  // No conforming store refuses this timestamp as too far ahead in a request sent at `sent_ms`.
   [[nodiscard]] bool surely_accepts(std::int64_t timestamp_ms, std::int64_t sent_ms) const;
 
-  // Every right store refuses it in a request that was answered at `received_ms`.
+  // Every conforming store refuses it in a request that was answered at `received_ms`.
   [[nodiscard]] bool surely_refuses(std::int64_t timestamp_ms, std::int64_t received_ms) const;
 
   // The greatest timestamp that is surely accepted in a request sent at `sent_ms`, and the least

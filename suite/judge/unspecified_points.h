@@ -15,7 +15,7 @@ struct UnspecifiedChoice {
   std::string_view requirement{};  // empty: nothing is open
   std::string_view point{};        // which, where a requirement leaves several
   std::string_view outcome{};
-  // Several points at once: what a store does there says nothing of it elsewhere.
+  // Several points together: what a store does there says nothing of it elsewhere.
   bool several = false;
 
   friend bool operator==(const UnspecifiedChoice&, const UnspecifiedChoice&) = default;
@@ -23,7 +23,7 @@ struct UnspecifiedChoice {
 
 struct CandidateState;
 
-// Of one store, used by one thread.
+// For one store, used by one thread.
 class UnspecifiedPoints {
  public:
   // Has the store been seen to choose otherwise?

@@ -27,7 +27,7 @@ constexpr std::array kBefore = {
     Capability{"quota", "its quota of keys is known",
                "name the endpoint's number of keys in a descriptor (capabilities: {quota: N})",
                [](const Capabilities& of) { return of.quota.has_value(); }},
-    Capability{"restricted-client", "it has a role \"restricted\" without rights to some keys",
+    Capability{"restricted-client", "it has a role \"restricted\" that may not access all keys",
                "give credentials of a restricted client in a descriptor (roles: {restricted: ...})",
                [](const Capabilities& of) { return of.has_role("restricted"); }},
     Capability{"packet-limit", "its Maximum Packet Size is known, and at most 16 MiB",
@@ -38,19 +38,18 @@ constexpr std::array kBefore = {
                }},
 };
 constexpr std::array kBehind = {
-    Capability{
-        "exact-clock", "its store uses the same clock as the clients",
-        "the clock of a remote store is not known to the millisecond; use inproc: or embedded",
-        [](const Capabilities& of) { return of.exact_clock; }},
+    Capability{"exact-clock", "the store and the clients read the same clock",
+               "the clock of a remote store is not known to the millisecond; use inproc: or "
+               "embedded",
+               [](const Capabilities& of) { return of.exact_clock; }},
     Capability{
         "many-keys", "it has room for thousands of keys",
-        "give its quota of keys in a descriptor (capabilities: {quota: KEYS}); the case needs "
-        "4000 or more, so that it leaves room for other cases",
+        "give the number of keys it holds in a descriptor (capabilities: {quota: KEYS}); the "
+        "case needs 4000 or more, which leaves room for others",
         [](const Capabilities& of) {
           return of.has_isolated_broker || (of.quota && *of.quota >= kManyKeys);
         }},
-    Capability{"raw-packets",
-               "its clients can send raw packets, which client libraries do not send",
+    Capability{"raw-packets", "raw packets can be sent, which client libraries do not send",
                "only the suite's own client sends raw packets; use embedded or mqtt:// with "
                "--driver builtin",
                [](const Capabilities& of) { return of.raw_packets; }},

@@ -164,7 +164,7 @@ std::unique_ptr<RequestClient> CaseClients::reused(const scenario::ClientSpec& s
   auto client = std::make_unique<RequestClient>(
       spec.name, *std::move(spare), session_.clock(),
       Recording{transcript_, start_, settings_.transcripts}, received);
-  client->note("goes on as " + client->client_id());
+  client->note("continues as " + client->client_id());
   return client;
 }
 

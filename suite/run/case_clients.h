@@ -54,18 +54,18 @@ class CaseClients {
   [[nodiscard]] MaybeProblem disturb(const endpoint::DisturbanceKind& kind,
                                      endpoint::Duration timeout);
 
-  // A message that nobody asked for, if any client received one.
+  // An unsolicited message, if any client received one.
   [[nodiscard]] MaybeProblem check_unsolicited();
-  // Has another client received the response to this request, which nobody else has? Reads what has
-  // come for all of them.
+  // Has another client received the response to this request, which no other client has? Reads what
+  // has come for all of them.
   [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);
-  // The rule that a notification breaks that this client has not asked for (judge/blame.h).
+  // The rule that an unsolicited notification to this client breaks (judge/blame.h).
   [[nodiscard]] std::string rule_of_unexpected(const RequestClient& client,
                                                const std::string& key) const;
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
-  // Leaves out notifications that a right store may send whatever the case says; empty: none is.
+  // Drops notifications that a conforming store may send in any case; empty: drops none.
   void may_leave_out(std::function<void(RequestClient&)> leave_out) {
     leave_out_ = std::move(leave_out);
   }

@@ -25,7 +25,7 @@ struct Attempt {
   std::chrono::microseconds duration{0};
 };
 
-// What became of a failed case that was run once more, by itself, after the run.
+// The result of a failed case that was rerun in isolation after the run.
 struct Alone {
   bool fails = true;
   std::string shown_by{};  // where it passes: a glob of cases that show the failure together
@@ -34,11 +34,11 @@ struct Alone {
 struct CaseResult {
   const scenario::Case* test_case = nullptr;
   Verdict verdict = Verdict::kNotRun;
-  // Of whatever is not a pass: which rule, where, and why.
+  // For every verdict but a pass: which rule, where, and why.
   Failure failure{};
   std::string baseline{};  // what the baseline says of this case, when it does: reason and ticket
-  bool unexpected_pass = false;  // failed, because the baseline says that it fails and it does not
-  // Of a failure: the rule does not bind a store that is judged as this one is. A warning.
+  bool unexpected_pass = false;  // failed, because the baseline expects a failure and it passed
+  // Of a failure: the rule does not apply to a store that is judged as this one is. A warning.
   bool waived = false;
   std::chrono::microseconds duration{0};  // wall time
   std::vector<TranscriptEntry> transcript{};
@@ -48,12 +48,12 @@ struct CaseResult {
       unspecified_points{};                // requirement id, outcome seen
   std::optional<Attempt> first_attempt{};  // when this is the second
   std::optional<Alone> alone{};            // nothing: it was not tried
-  // Differences that break a rule of which is not yet known whether it binds this store, in the
-  // order in which they were seen: the case went on as if nothing had been expected there.
+  // Differences that break a rule of which is not yet known whether it applies to this store, in
+  // the order in which they were seen: the case went on as if nothing had been expected there.
   std::vector<Failure> deviations{};
   std::size_t notifications = 0;            // that were awaited and came
   std::size_t versioned_notifications = 0;  // of these, with a `__ts`
-  // Of a lost case alone: what it comes to, and what is still to be removed, if the endpoint turns
+  // For a lost case only: its verdict, and the keys still to be removed, if the endpoint turns
   // out to be alive.
   Doubt doubt = Doubt::kNone;
   WrittenKeys left_behind{};

@@ -15,7 +15,7 @@ namespace fencepost::run {
 // Blocks until the case has ended; the session's clock decides how long waits take. A violated
 // expectation, a lost connection and a reply that proves nothing are verdicts of the result, never
 // errors. Removes what the case has written, if the
-// settings say so and unless the case is lost: nobody knows then whether there is somebody to ask.
+// settings say so and unless the case is lost: it is unknown then whether the endpoint is there.
 // Thread safe as far as the session is. `test_case` must outlive the result.
 [[nodiscard]] CaseResult run_case(const scenario::Case& test_case, endpoint::Session& session,
                                   const RunSettings& settings);

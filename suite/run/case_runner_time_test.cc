@@ -183,8 +183,8 @@ TEST(CaseRunnerClock, FailsALimitThatIsWrongByLittle) {
 TEST(CaseRunnerClock, DecidesNothingThatDependsOnAClockThatIsNotKnown) {
   EXPECT_THAT(outcome_text(clocked(-30s), setting("ts: now + 50s", "ok"), unmeasured()),
               StartsWith("inconclusive 1 R-MUST-1: whether a timestamp 50000 ms ahead of our clock "
-                         "may be refused depends on the store's clock, of which no more is known "
-                         "than that it is ahead of ours by between -60000 ms and 60000 ms | +OK"));
+                         "may be refused depends on the store's clock; all that is known is that "
+                         "it is ahead of ours by between -60000 ms and 60000 ms | +OK"));
   EXPECT_THAT(outcome_text(clocked(30s), setting("ts: now + 70s", kTooFar), unmeasured()),
               StartsWith("inconclusive 1 R-MUST-1: whether a timestamp 70000 ms ahead of our clock "
                          "may be accepted depends"));

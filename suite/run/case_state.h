@@ -34,7 +34,7 @@ struct Mark {
   std::string rule_of_effect{};
 };
 
-// Of one case, used by one thread. All references must outlive it.
+// For one case, used by one thread. All references must outlive it.
 struct CaseState {
   CaseState(const scenario::Case& test_case, endpoint::Session& session,
             const RunSettings& settings);
@@ -58,13 +58,13 @@ struct CaseState {
   [[nodiscard]] Failure failure_of(const Problem& problem) const;
   // May this rule turn out not to bind the store?
   [[nodiscard]] bool may_not_bind(std::string_view requirement) const;
-  // The problem; nothing when its rule may not bind this store and the case can go on: then it is
-  // kept as a deviation.
+  // The problem; nothing when its rule may not apply to this store and the case can go on: then it
+  // is kept as a deviation.
   [[nodiscard]] MaybeProblem unless_excused(Problem problem);
   void note_unspecified(const scenario::RequestStep& step, const scenario::Outcome& outcome);
   // The same of a choice that shows in notifications.
   void note_choice(const std::string& point, const std::string& outcome);
-  // Records what was seen of an open point that no reply shows, if the case is about it.
+  // Records what was seen of an unspecified point that no reply shows, if the case is about it.
   void note_observed(std::string_view requirement, std::string seen);
   // The rule by which the open request of this mark has its effect; empty when there is none.
   [[nodiscard]] std::string rule_of_outcome(const std::string& mark) const;
@@ -85,7 +85,7 @@ struct CaseState {
   KeyLog keys;
   judge::KeyStates key_states;
   ChangeLog changes;  // where anybody observes
-  // What might be told or not, and had not been told when the case went on.
+  // Optional notifications that had not arrived when the case continued.
   std::vector<ChangeLog::Notification> belated;
   judge::StoreClock store_clock;
   std::mt19937_64 random;
@@ -94,8 +94,8 @@ struct CaseState {
   std::map<std::string, endpoint::Duration> expiries;  // when the PX of a key has passed for sure
   judge::Fillings fillings;
   std::size_t largest_payload = 0;  // that this case has sent
-  std::size_t first_cases = 0;      // clients that silence was explained with
-  std::size_t fences = 0;           // keys that a silence was proved with
+  std::size_t first_cases = 0;      // clients that probed a missing response
+  std::size_t fences = 0;           // keys that proved a missing notification
 };
 
 }  // namespace fencepost::run

@@ -17,7 +17,7 @@
 
 namespace fencepost::run {
 
-// Of one case, used by one thread.
+// For one case, used by one thread.
 class ChangeLog {
  public:
   // Notes what the reply says that this request of `client_id` has changed.
@@ -37,12 +37,12 @@ class ChangeLog {
   // has not been notified. False, and nothing is noted, when there is none.
   bool take_expiry(const std::string& observer, std::string_view key, endpoint::Duration now,
                    endpoint::Duration most_late);
-  // What take() has given was not told after all: it may still be.
+  // What take() returned was not notified: it still may be.
   void give_back(const Notification& wanted, endpoint::Duration now);
   // Is there still such a change?
   [[nodiscard]] bool has(const Notification& wanted, endpoint::Duration now) const;
   // Has a STOP been answered that is not of this observer and this key? Req: NTF-STOP-2
-  // Has the client sent a STOP, of whatever key?
+  // Has the client sent a STOP for any key?
   [[nodiscard]] bool has_stop_of(const std::string& observer) const;
   [[nodiscard]] bool has_other_stop(const std::string& observer, std::string_view key) const;
   // Had the key been deleted, or expired, before the last SET that is noted?

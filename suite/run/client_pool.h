@@ -1,5 +1,5 @@
 // Connections that cases have left clean, for later cases of the same run: a connection costs more
-// than most cases ask on it.
+// than most cases send requests on it.
 //
 //   if (auto spare = pool.take(kind)) use(*spare);  // under the id that it has
 //   else connect(pool.next_id());
@@ -23,7 +23,7 @@ namespace fencepost::run {
 // What clients must have in common so that one can take the other's place.
 struct ClientKind {
   std::string role{};     // see ClientOptions
-  bool observes = false;  // subscribed to its notifications, besides the responses
+  bool observes = false;  // subscribed to its notifications in addition to the responses
 
   auto operator<=>(const ClientKind&) const = default;
 };

@@ -63,7 +63,7 @@ TEST_F(ClientReuse, ServesTheNextCaseAndRemovesTheKeys) {
   serve(reference_store());
   EXPECT_EQ(run(kSet), "passed");
   EXPECT_EQ(run(kGet + kSet), "passed");
-  EXPECT_TRUE(noted("goes on as fp-run-00000001-shared"));
+  EXPECT_TRUE(noted("continues as fp-run-00000001-shared"));
   EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared"));
 }
 
@@ -92,11 +92,11 @@ TEST_F(ClientReuse, LeavesAloneCasesThatAreAboutConnections) {
   EXPECT_EQ(ids[0], "fp-run-00000001-shared");
   for (std::size_t i = 1; i < ids.size(); ++i) EXPECT_THAT(ids[i], testing::EndsWith("-a"));
   EXPECT_EQ(run(kGet, "clients: {a: {receive_maximum: 1}}\nrequires: [transport]\n"), "passed");
-  EXPECT_FALSE(noted("goes on as fp-run-00000001-shared"));
+  EXPECT_FALSE(noted("continues as fp-run-00000001-shared"));
   EXPECT_EQ(run("- {get: {key: k, client: plant/line}, expect: missing}\n",
                 "clients: {plant/line: {}}\n"),
             "passed");
-  EXPECT_FALSE(noted("goes on as fp-run-00000001-shared"));
+  EXPECT_FALSE(noted("continues as fp-run-00000001-shared"));
 }
 
 // Each request is answered a second time, a moment after the case has ended.
@@ -121,7 +121,7 @@ TEST_F(ClientReuse, FailsNoCaseForWhatAnEarlierOneHasCaused) {
   }));
   EXPECT_EQ(run("- {del: k, expect: {reply: {count: 0}}}\n"), "passed");
   EXPECT_EQ(run(kGet + kGet), "passed");
-  EXPECT_TRUE(noted("which answers a request from before this case"));
+  EXPECT_TRUE(noted("this answers a request from before this case"));
   EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared"));
 }
 

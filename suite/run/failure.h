@@ -18,9 +18,10 @@
 
 namespace fencepost::run {
 
-// Of whatever is not a pass.
+// For every verdict but a pass.
 struct Failure {
-  std::string requirement{};  // the rule that is charged; empty where it is not the store's doing
+  std::string requirement{};  // the rule that the failure is attributed to; empty where the store
+                              // is not the cause
   std::string direct{};       // see judge::Charge
   std::vector<std::string> candidates{};
   std::string subject{};  // what differs: the kind of request, or of notification; may be empty

@@ -11,7 +11,7 @@
 
 namespace fencepost::run {
 
-// Of one thread.
+// Used by one thread.
 class KeyLog {
  public:
   void add(std::string key) { keys_.push_back(std::move(key)); }

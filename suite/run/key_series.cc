@@ -92,7 +92,7 @@ class ManyKeys {
     return Problem{
         .verdict = Verdict::kSkipped,
         .message = fmt::format(
-            "{} of {} reads on one connection were answered in their time: the endpoint is too "
+            "{} of {} reads on one connection were answered in time: the endpoint is too "
             "slow for this case",
             times * step_.keys, step_.reads * step_.keys)};
   }
@@ -108,7 +108,7 @@ class ManyKeys {
       // Of what goes well the transcript has the first messages alone.
       state_.result.transcript.resize(length);
       if (again) return std::nullopt;
-      client.note(fmt::format("{} {} to {}, as those before", what, numbered(step_.key, keys.first),
+      client.note(fmt::format("{} {} to {}, as before", what, numbered(step_.key, keys.first),
                               numbered(step_.key, keys.last - 1)));
       return std::nullopt;
     };

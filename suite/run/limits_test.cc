@@ -126,8 +126,7 @@ struct Refused {
 
 TEST(LimitsLoader, SaysWhereFillingsDoNotBelong) {
   const std::string nowhere =
-      "fill_packet fills what a request sends; where the same bytes are "
-      "meant again, write {filled: 0}";
+      "fill_packet fills what a request sends; to use the same bytes again, write {filled: 0}";
   const Refused kTable[] = {
       {"- {set: {key: k, value: {filled: 0}}, expect: ok}",
        "t.yaml:8:5: no earlier request has {fill_packet: 0}"},
@@ -161,11 +160,12 @@ TEST(LimitsLoader, WantsCasesToDeclareWhatTheyNeed) {
   EXPECT_THAT(diagnostics("exclusive: true", restarts),
               ElementsAre("t.yaml:3:3: this case restarts the broker: write requires: "
                           "[transport, restart]"));
-  EXPECT_THAT(diagnostics("requires: [restart]", restarts),
-              ElementsAre("t.yaml:3:3: a restart ends the connections of other cases, too: write "
-                          "exclusive: true"));
+  EXPECT_THAT(
+      diagnostics("requires: [restart]", restarts),
+      ElementsAre(
+          "t.yaml:3:3: a restart ends the connections of other cases: write exclusive: true"));
   EXPECT_THAT(diagnostics(kRestarting, "- restart: a\n- {get: k, expect: missing}"),
-              ElementsAre(HasSubstr("restart: broker is all that can be restarted, not \"a\"")));
+              ElementsAre(HasSubstr("restart: only broker can be restarted, not \"a\"")));
 }
 
 // --- running them ------------------------------------------------------------------------------
@@ -251,7 +251,7 @@ TEST(RunFilling, ProvesNothingWithoutALimit) {
   const scenario::Case test_case = case_of(
       {.more = kFilling, .steps = "- {set: {key: k, value: {fill_packet: 0}}, expect: ok}"});
   EXPECT_EQ(outcome_text(run_on(endpoint, test_case)),
-            "inconclusive 1 R-MUST-1: the broker names no limit for packets");
+            "inconclusive 1 R-MUST-1: the broker announces no packet limit");
   EXPECT_THAT(endpoint.published(), IsEmpty());
 }
 

@@ -56,7 +56,7 @@ bool another_is_answered(std::optional<codec::Verb> unanswered, CaseState& state
 
 NoResponse explain_no_response(RequestClient& client, const std::function<bool()>& done,
                                std::optional<codec::Verb> unanswered, CaseState& state) {
-  client.note("asks what has become of it");
+  client.note("sends a probe: does the store still answer?");
   const SlotYield waiting(state.settings.slots);  // may take long: others run meanwhile
   const Question asked(client, unanswered, state);
   const auto known = [&] { return done() || asked.answered(); };

@@ -366,7 +366,9 @@ MaybeProblem note_first_case(const std::string& key, CaseState& state) {
     return std::nullopt;
   }
   return Problem{.verdict = Verdict::kInconclusive,
-                 .message = "a client of our own could not write the key that proves a silence"};
+                 .message =
+                     "the suite's second client could not write the key that proves that no "
+                     "notification was sent"};
 }
 
 // Behind the fence it cannot come any more. Req: NTF-ORDER-1

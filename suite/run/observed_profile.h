@@ -1,4 +1,4 @@
-// By which documents an endpoint is to be judged where nobody has said so, for what has to know it
+// By which documents an endpoint is judged where no option says so, for what has to know it
 // before it judges anything: what `certify` finds out when all cases have run.
 #pragma once
 

@@ -26,7 +26,7 @@ class PathTimes {
   // slower.
   [[nodiscard]] endpoint::Duration tail() const;
 
-  // How long a small reply is waited for before anybody asks what has become of it: kReplyTimeout,
+  // How long a small reply is waited for before the suite probes the store: kReplyTimeout,
   // or three tails where that is longer, up to kMaxReplyLimit.
   [[nodiscard]] endpoint::Duration reply_limit() const;
 

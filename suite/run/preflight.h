@@ -11,7 +11,7 @@
 
 namespace fencepost::run {
 
-// kWrongBroker: it does what MQTT 5 forbids a server, and nobody can go on with it.
+// kWrongBroker: it does what MQTT 5 forbids a server, so no client can continue.
 enum class PreflightErrorKind { kNoBroker, kNoStore, kNotAllowed, kWrongBroker };
 
 struct PreflightError {

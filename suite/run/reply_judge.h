@@ -13,7 +13,7 @@
 namespace fencepost::run {
 
 // `exchange` must have a reply. Keeps in `state` what the reply shows: versions, the form of a
-// dialect, the outcome of an open point, when a marked request was answered.
+// dialect, the outcome of an unspecified point, when a marked request was answered.
 [[nodiscard]] MaybeProblem judge_reply(const scenario::RequestStep& step,
                                        const judge::Exchange& exchange,
                                        const judge::Exchanges& of_client, CaseState& state);

@@ -99,7 +99,7 @@ MaybeProblem add_payload(const scenario::RequestStep& step, std::optional<std::u
   const auto bytes = scenario::packet_filling({limit.value_or(0), filling->excess}, size_with);
   if (!limit || !bytes) {
     return Problem{.verdict = Verdict::kInconclusive,
-                   .message = limit ? bytes.error() : "the broker names no limit for packets"};
+                   .message = limit ? bytes.error() : "the broker announces no packet limit"};
   }
   (void)size_with(*bytes);
   return std::nullopt;

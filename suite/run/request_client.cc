@@ -230,7 +230,7 @@ void RequestClient::take_message(codec::Message message, Duration time) {
   const bool notifies = message.topic.starts_with(codec::kStorePrefix);
   judge::Exchange* exchange = notifies ? nullptr : find_request(message);
   if (exchange == nullptr && is_of_earlier(message)) {
-    note("which answers a request from before this case");
+    note("this answers a request from before this case");
     return;
   }
   if (exchange == nullptr && floods(message)) return;
@@ -299,7 +299,7 @@ bool RequestClient::floods(const codec::Message& message) {
   unasked_bytes_ += size_of(message);
   const bool many = unasked_bytes_ > kMaxReceived || held_.is_too_much();
   if (!many || received_->empty()) return false;
-  note("floods: this client leaves");
+  note("the endpoint floods this client, which disconnects");
   client_->drop();
   disconnected_ = endpoint::Disconnected{
       .text = unasked_bytes_ > kMaxReceived

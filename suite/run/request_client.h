@@ -1,4 +1,4 @@
-// One MQTT client that asks a store: sends requests, finds the reply of each by its topic and
+// One MQTT client of a store: sends requests, finds the reply of each by its topic and
 // correlation data, keeps notifications in order, and remembers what arrived unasked. Cases use it,
 // and so does everything else in the suite that sends requests.
 //
@@ -7,7 +7,7 @@
 //   auto exchange = client.send(client.request({"GET", "key"}));
 //   if (exchange && client.await(**exchange, kReplyTimeout)) use(*(*exchange)->reply);
 //
-// Of one thread at a time.
+// Used by one thread at a time.
 #pragma once
 
 #include <deque>
@@ -82,8 +82,8 @@ class RequestClient {
   // Can another use the connection? Each request was answered and had correlation data of its own,
   // nothing was registered, and nothing else has come.
   [[nodiscard]] bool is_clean() const;
-  // Gives up a clean connection, which goes on. Only the name and the exchanges' replies can be
-  // asked for then.
+  // Gives up a clean connection, which stays open. Only the name and the exchanges' replies can be
+  // used then.
   [[nodiscard]] SpareClient release();
 
   // Sends, in such a packet if there is one. The exchange lives as long as this object; on failure
@@ -96,7 +96,7 @@ class RequestClient {
   bool await(const judge::Exchange& exchange, endpoint::Duration timeout);
 
   // The same for callers that judge envelopes themselves: what has only the topic or only the
-  // correlation data of the exchange is its reply, too, and no surprise.
+  // correlation data of the exchange is also its reply, and not unsolicited.
   bool await_loosely(judge::Exchange& exchange, endpoint::Duration timeout);
 
   // Takes events until `done` holds, the connection ends, or `timeout` is over. True when `done`
@@ -152,7 +152,7 @@ class RequestClient {
   std::optional<endpoint::Disconnected> disconnected_;
   bool end_expected_ = false;
   std::size_t unasked_bytes_ = 0;
-  endpoint::HeldBytes held_;  // replies and what nobody asked for
+  endpoint::HeldBytes held_;  // replies and unsolicited messages
 };
 
 }  // namespace fencepost::run

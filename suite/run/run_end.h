@@ -51,7 +51,7 @@ class TellingWhy {
 // Why not all cases were run; empty where nothing kept them from it.
 [[nodiscard]] std::string why_stopped(const SuiteResult& result, const FailureLimit& limit);
 
-// The exit code of a run where no case may be skipped: kFailed in the place of one that says that
+// The exit code of a run where no case may be skipped: kFailed instead of one that says that
 // no rule is broken, when one was. `code`: of the same run, where cases may be skipped.
 [[nodiscard]] ExitCode exit_code_without_skips(ExitCode code, const Summary& summary);
 

@@ -29,8 +29,8 @@ inline constexpr std::chrono::milliseconds kExpiryTolerance{300};
 struct RunSettings {
   codec::Profile profile = codec::Profile::kAuto;
   scenario::Edition edition = scenario::Edition::kAuto;
-  // Ids of the rules that do not bind every store that this one may turn out to be: a case goes on
-  // when one is broken. Null: there are none. Must outlive the run.
+  // Ids of the rules that do not apply to every store that this one may turn out to be: a case goes
+  // on when one is broken. Null: there are none. Must outlive the run.
   const std::set<std::string, std::less<>>* unsettled = nullptr;
   std::string run_id;  // in every key and client id
   // Of the case in this run: each has keys and clients of its own, as the first may have left some.

@@ -1,11 +1,12 @@
-// Limits how many cases run at once. A case that waits for time to pass lends its slot to another.
+// Limits how many cases run in parallel. A case that waits for time to pass lends its slot to
+// another.
 //
 //   RunSlots slots(4);
 //   SlotGuard slot(slots, Admission::kInTurn);  // blocks while four others hold one
 //   {
 //     SlotYield waiting(&slots);                // another case may run meanwhile
 //     std::this_thread::sleep_for(1s);
-//   }                                           // has its slot back at once
+//   }                                           // has its slot back immediately
 #pragma once
 
 #include <condition_variable>

@@ -1,4 +1,4 @@
-// What many clients that asked at once have shown of the store, beside the cases of a run: data
+// What many concurrent clients showed about the store, in addition to the cases of a run: data
 // alone. `fencepost certify` makes it, see concurrency/stress/load.h.
 #pragma once
 
@@ -34,7 +34,7 @@ struct StressResult {
   std::uint32_t clients = 0;
   std::uint64_t seed = 0;
   bool simulated = false;                 // in simulated time
-  std::chrono::microseconds duration{0};  // of asking
+  std::chrono::microseconds duration{0};  // of the load
   std::uint64_t requests = 0;
   std::uint64_t replies = 0;
   std::uint64_t refused = 0;  // of the replies
@@ -46,7 +46,7 @@ struct StressResult {
   // Requests of which nothing is known, and why: then the phase proves nothing. Empty: there are
   // none.
   std::string undecided{};
-  std::string command{};  // that asks like this again
+  std::string command{};  // that repeats this load
 
   [[nodiscard]] bool fails() const {
     return std::any_of(findings.begin(), findings.end(),

@@ -380,7 +380,7 @@ class SuiteRun {
     }
     if (!has_answered_ && options_.round_trip == Duration{0}) return {};
     return fail(endpoint::Error{endpoint::ErrorKind::kTimeout,
-                                "the broker is there, and the state store no longer answers"});
+                                "the broker answers, but the state store no longer does"});
   }
 
   // With the lock held, or before the threads start.

@@ -22,7 +22,7 @@
 
 namespace fencepost::run {
 
-// A result on the way to its verdict.
+// A result before its final verdict.
 struct FinishedCase {
   CaseResult result;
   bool undecided = false;  // it was to be run once more
@@ -30,7 +30,7 @@ struct FinishedCase {
 
 struct SuiteOptions {
   RunSettings settings{};
-  std::size_t jobs = 1;            // cases at once
+  std::size_t jobs = 1;            // cases in parallel
   std::size_t running = 0;         // of these, at most so many that do not wait; 0: all
   bool strict = false;             // a failed "should" fails the run
   bool fresh_connections = false;  // no case uses a connection that another has left clean
@@ -39,9 +39,9 @@ struct SuiteOptions {
   bool shortest_first = false;
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
   endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it
-  // Whether an inconclusive case is run once more, alone, when the others are through.
+  // Whether an inconclusive case is rerun in isolation when the others have finished.
   bool repeat_inconclusive = true;
-  // What has been found out about the endpoint's capabilities, in the place of what it says itself.
+  // The measured capabilities of the endpoint, instead of those it states.
   std::optional<endpoint::Capabilities> offered{};
   // Results of an earlier part of this run, as `keep` got them: these cases are not run again, but
   // for those that were undecided, which are run the second time.
@@ -66,7 +66,7 @@ struct Summary {
   std::size_t warnings = 0;  // failed cases of level "should" without --strict
   std::size_t skipped = 0;
   std::size_t inconclusive = 0;
-  std::size_t expected_failures = 0;  // failed as the baseline says
+  std::size_t expected_failures = 0;  // failed as the baseline expects
   std::size_t not_run = 0;            // lost, or never begun
 };
 
@@ -83,7 +83,7 @@ struct SuiteResult {
   bool endpoint_lost = false;
   std::string lost_message;
   bool interrupted = false;
-  std::optional<StressResult> stress{};  // where many clients asked at once, too
+  std::optional<StressResult> stress{};  // where many concurrent clients ran
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
   std::vector<std::string> baseline_errors;
   // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
@@ -91,24 +91,25 @@ struct SuiteResult {
 };
 
 // Is called after each case: the result, and how many are done of how many. On any of the threads
-// that run cases, with a lock held: never two calls at once, and a slow one delays the run.
+// that run cases, with a lock held: one call at a time, and a slow one delays the run.
 using Progress = std::function<void(const CaseResult&, std::size_t done, std::size_t total)>;
 
 // Runs the cases, on threads of its own, and returns when all have ended. `stop` may be set by any
 // thread or signal handler and ends the run early: what has not begun is "not run", a case that
-// runs goes on to its end. Whatever happens, the result says what was finished. `cases` must
+// runs goes on to its end. In any case the result says what was finished. `cases` must
 // outlive it. A case with `requires` that the endpoint does not offer is skipped, not run. Cases
-// that are `exclusive` run alone, and those that move the store's clock (tag moves-clock) last.
+// that are `exclusive` run in isolation, and those that move the store's clock (tag moves-clock)
+// last.
 [[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
                                     const std::vector<const scenario::Case*>& cases,
                                     const scenario::Catalogue& catalogue,
                                     const SuiteOptions& options, const std::atomic<bool>& stop,
                                     const Progress& progress);
 
-// Fills in what follows from the cases: forms, open points, round trips, the signatures of failures
-// and the summary; an endpoint that mixes the forms of a divergence fails the first case that saw
-// it. Done by run_suite; callers that change verdicts or merge results do it again:
-// what an earlier call said of the forms is taken back first.
+// Fills in what follows from the cases: forms, unspecified points, round trips, the signatures of
+// failures and the summary; an endpoint that mixes the forms of a divergence fails the first case
+// that saw it. Done by run_suite; callers that change verdicts or merge results do it again: what
+// an earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict);
 
 // What the store turned out to be, of what the profile and the wording leave open.
@@ -116,7 +117,7 @@ void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool s
                                        scenario::Edition edition);
 
 // Judges the case by this basis: of its deviations the first that breaks a rule which binds is its
-// failure; a rule that does not bind is waived. Done by run_suite, once.
+// failure; a rule that does not apply is waived. Done by run_suite, once.
 void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scenario::Basis& basis);
 
 // "deployed", "documented", "mixed" or "unknown".
@@ -126,7 +127,7 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scen
 [[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
 // The first of these that holds: kFailed (a failure, of a case or of
-// clients that asked at once, or the baseline is out of date), kUnreachable
+// concurrent clients, or the baseline is out of date), kUnreachable
 // (the endpoint was lost), kInterrupted, kNothingSelected (every case was skipped), kInconclusive,
 // kConformant.
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);
@@ -135,9 +136,8 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scen
 [[nodiscard]] endpoint::Duration percentile(const std::vector<endpoint::Duration>& sorted,
                                             double percent);
 
-// Does a failure of this case count as a warning only: a rule that does not bind this store, or one
-// of level "should" unless `strict`? A pass that the baseline does not expect
-// never does.
+// Does a failure of this case count as a warning only: a rule that does not apply to this store, or
+// one of level "should" unless `strict`? A pass that the baseline does not expect never does.
 [[nodiscard]] bool is_warning(const CaseResult& result, const scenario::Catalogue& catalogue,
                               bool strict);
 

@@ -1,4 +1,4 @@
-// How long the suite waits for a store and its broker: one place for limits that all who ask share.
+// How long the suite waits for a store and its broker: one place for limits that all clients share.
 #pragma once
 
 #include <chrono>
@@ -8,7 +8,7 @@
 namespace fencepost::run {
 
 // A reply to a small request. The documents give no limit; the public client SDKs give up after
-// 10 s. When it is over, a case does not fail: it asks what has become of the reply
+// 10 s. When it is over, a case does not fail: it probes the store
 // (suite/run/no_response.h).
 inline constexpr std::chrono::milliseconds kReplyTimeout{3'000};
 // The same on a slow path, whose round trips have been measured.

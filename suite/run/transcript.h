@@ -1,4 +1,4 @@
-// What a case and the store said to each other, decoded and timed.
+// The messages between a case and the store, decoded and timed.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,8 @@ struct TranscriptEntry {
 };
 
 inline constexpr std::size_t kMaxTranscriptPayload = 2048;
-// So many user properties are kept, so many bytes of each name and value, and about so many of all.
+// Limits of the user properties that are kept: their number, bytes of a name or value, about all
+// bytes.
 inline constexpr std::size_t kMaxTranscriptProperties = 128;
 inline constexpr std::size_t kMaxTranscriptText = 2048;
 inline constexpr std::size_t kMaxTranscriptPropertyBytes = std::size_t{16} << 10U;

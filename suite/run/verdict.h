@@ -8,7 +8,7 @@ namespace fencepost::run {
 enum class Verdict {
   kPassed,
   kFailed,           // the store broke a rule
-  kExpectedFailure,  // not passed, in the way that the baseline says
+  kExpectedFailure,  // not passed, in the way that the baseline expects
   kInconclusive,     // the evidence does not decide
   kSkipped,          // the endpoint lacks what the case needs
   kLost,             // the endpoint went away: no verdict
@@ -16,7 +16,7 @@ enum class Verdict {
 };
 [[nodiscard]] std::string_view name(Verdict verdict);
 
-// Of a lost case: what it comes to when the endpoint turns out to be alive.
+// For a lost case: its verdict if the endpoint turns out to be alive.
 enum class Doubt {
   kNone,     // the store has thrown a client out: failed
   kSetUp,    // a CONNECT or SUBSCRIBE was not acknowledged in time: inconclusive

@@ -226,7 +226,7 @@ class Family {
     used_.insert(name);
     if (std::find(open_.begin(), open_.end(), name) != open_.end()) {
       diagnose_once(node,
-                    "the placeholder " + node.scalar() + " stands for itself; break the circle");
+                    "the placeholder " + node.scalar() + " refers to itself; break the cycle");
       return node;
     }
     if (++replacements_ > kMaxReplacements) {
@@ -300,7 +300,7 @@ class Family {
 void check_plain_case(YamlReader& reader, YamlNode node) {
   for (const std::string_view key : kOwn) {
     if (const YamlNode own = node.member(key); own.is_defined()) {
-      reader.diagnose(own, std::string(key) + " goes with axes, and this case has none; remove it");
+      reader.diagnose(own, std::string(key) + " needs axes, and this case has none; remove it");
     }
   }
   for_each_placeholder(node, [&](YamlNode found) {

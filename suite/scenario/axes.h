@@ -32,7 +32,7 @@ struct FamilyMember {
 [[nodiscard]] std::string describe(const std::vector<AxisBinding>& bindings);
 
 // The cases that `node` stands for: itself when it has no axes, else its members, the last axis
-// changing fastest, built in the tree of `reader`. Complains of what is wrong with the axes; then
+// changing fastest, built in the tree of `reader`. Reports what is wrong with the axes; then
 // there are none.
 [[nodiscard]] std::vector<FamilyMember> members_of(YamlReader& reader, YamlNode node);
 

@@ -66,7 +66,7 @@ class TableLoader {
     load_filters(node.member("only"), "only", table_.only);
     load_filters(node.member("except"), "except", table_.except);
     if (table_.cover && !(table_.only.empty() && table_.except.empty())) {
-      reader_.diagnose(node.member("cover"), "cover does not go with only or except; remove one");
+      reader_.diagnose(node.member("cover"), "cover excludes only and except; remove one");
     }
   }
 
@@ -133,7 +133,7 @@ class TableLoader {
     const auto [earlier, is_new] = contents_.emplace(axis.name + " " + text_of(node), value.name);
     if (!is_new) {
       reader_.diagnose(name, "the values " + earlier->second + " and " + value.name +
-                                 " are the same, so that cases would stand twice; remove one");
+                                 " are the same, which would duplicate cases; remove one");
     }
     axis.values.push_back(std::move(value));
   }
@@ -200,7 +200,7 @@ class TableLoader {
       product *= axis.values.size();
       if (product <= kMaxCombinations) continue;
       reader_.diagnose(node, "these axes have more than " + std::to_string(kMaxCombinations) +
-                                 " combinations; make several cases of them, each with less");
+                                 " combinations; split the case");
       return;
     }
   }
@@ -243,7 +243,7 @@ class TableLoader {
         reader_.diagnose(at, "the axis " + axis->name + " has no value \"" + value + "\"" +
                                  did_you_mean(value, values));
       } else if (!filter.values[axis->name].insert(value).second) {
-        reader_.diagnose(at, "the value " + value + " stands twice here; remove one");
+        reader_.diagnose(at, "the value " + value + " is here twice; remove one");
       }
     };
     if (node.is_list()) {
@@ -343,7 +343,7 @@ std::vector<Combination> combinations_of(YamlReader& reader, const AxisTable& ta
   for (const auto* list : {&table.only, &table.except}) {
     for (const CombinationFilter& filter : *list) {
       if (used.contains(&filter)) continue;
-      reader.diagnose(filter.node, "no combination is left that this matches; remove it");
+      reader.diagnose(filter.node, "this matches no combination that is left; remove it");
     }
   }
   if (out.empty()) {

@@ -47,7 +47,7 @@ struct AxisTable {
   std::map<std::string, Placeholder> parts;  // the same in all combinations
   std::vector<CombinationFilter> only;
   std::vector<CombinationFilter> except;
-  // Where it has a value: not all combinations, but so many that each pair of values is in one, and
+  // Where it has a value: not all combinations, but enough that each pair of values is in one, and
   // each triple of values of these axes. See covering.h.
   std::optional<std::vector<std::size_t>> cover;
   std::size_t first_number = 1;  // of its members; more than 1 for one that was saved
@@ -62,7 +62,7 @@ struct AxisTable {
 // is well.
 [[nodiscard]] std::optional<AxisTable> load_axis_table(YamlReader& reader, YamlNode node);
 
-// The combinations that are to be cases, the last axis changing fastest. Complains of filters that
+// The combinations that are to be cases, the last axis changing fastest. Reports filters that
 // match nothing and when nothing is left.
 [[nodiscard]] std::vector<Combination> combinations_of(YamlReader& reader, const AxisTable& table);
 

@@ -1,6 +1,6 @@
 // Which requirements a store has to keep. The catalogue has the rules of two generations of the
 // article, and beside them what only the deployed service shows; a store that is judged by the
-// article owes nothing of the latter, and one of the preview wording nothing that only the GA
+// article owes nothing of the latter, and one of the preview edition nothing that only the GA
 // wording asks for.
 //
 //   binds(requirement_of_status, {DialectId::kDocumented, Wording::kGa})
@@ -42,15 +42,15 @@ struct Observed {
   bool notified_with_version = false;
 };
 
-// The basis of a run that has seen this. The deployed service is of the GA wording: only a store
+// The basis of a run that has seen this. The deployed service is of the GA edition: only a store
 // that is judged by the article is taken for one of the preview.
 [[nodiscard]] Basis basis_of(codec::Profile profile, Edition edition, const Observed& observed);
 
-// The ids of the requirements that do not bind on all of these.
+// The ids of the requirements that do not apply on all of these.
 [[nodiscard]] std::set<std::string, std::less<>> unsettled(const Catalogue& catalogue,
                                                            const std::vector<Basis>& bases);
 
-// What a run asks of a store: "binds", "warns", "depends" on what the store turns out to be, or
+// What a run requires of a store: "binds", "warns", "depends" on what the store turns out to be, or
 // "open".
 [[nodiscard]] std::string_view demand(const Requirement& requirement,
                                       const std::vector<Basis>& bases);

@@ -47,9 +47,8 @@ std::optional<BytesSpec> load_escaped(YamlReader& reader, YamlNode node) {
 }
 
 constexpr const char* kWireHelp =
-    "wire: < begins <k>, the key k, <k-2>, that without its last two bytes, <#k>, the number of "
-    "its "
-    "bytes, or <#k+1>; a < that is none is \\x3c";
+    "wire: <k> is the key k, <k-2> the key without its last two bytes, <#k> the number of its "
+    "bytes, also <#k+1>; write any other < as \\x3c";
 
 // "k", "k-2", "#k", "#k+1"; nothing for anything else.
 std::optional<WireBytes::Piece> wire_key(std::string_view text) {
@@ -175,8 +174,8 @@ bool check_companion(YamlReader& reader, YamlNode node, std::string_view form,
                      std::string_view companion, std::string_view its_form) {
   const YamlNode value = node.member(companion);
   if (!value.is_defined() || form == its_form || form.empty()) return true;
-  reader.diagnose(value, std::string(companion) + " goes with " + std::string(its_form) +
-                             " only; join different bytes with {join: [...]}");
+  reader.diagnose(value, std::string(companion) + " needs " + std::string(its_form) +
+                             "; join different bytes with {join: [...]}");
   return false;
 }
 
@@ -303,7 +302,7 @@ std::optional<BytesSpec> load_key(YamlReader& reader, YamlNode node, std::string
   }
   const YamlNode append = node.member("append");
   if (exact.is_defined() && append.is_defined()) {
-    reader.diagnose(append, "append goes with name only; join different bytes with {join: [...]}");
+    reader.diagnose(append, "append needs name; join different bytes with {join: [...]}");
     return std::nullopt;
   }
   if (exact.is_defined()) return load_bytes(reader, exact, what);

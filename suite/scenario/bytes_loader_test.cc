@@ -117,15 +117,15 @@ TEST(BytesLoader, MakesAllBytesInOrder) {
 
 TEST(BytesLoader, RefusesWhatIsNoNotation) {
   const Row kTable[] = {
-      {"1.20", "f:1:1: value: YAML readers take 1.20 for something else than text; write \"1.20\""},
+      {"1.20", "f:1:1: value: YAML does not read 1.20 as text; write \"1.20\""},
       {"[a]", "f:1:1: value must be text, not a list"},
       {"{}",
        "f:1:1: value needs one of escaped, wire, hex, repeat, size, join, command, key, "
        "all_bytes, fill_packet or filled"},
       {"{times: 3}", "f:1:1: value needs one of escaped"},
-      {"{base64: eA==}", "f:1:2: value has no key \"base64\"; it may have: escaped, hex"},
+      {"{base64: eA==}", "f:1:2: value has no key \"base64\"; allowed: escaped, hex"},
       {"{hex: '00', escaped: x}", "f:1:13: value has both \"hex\" and \"escaped\"; join them with"},
-      {"{wire: '<'}", "f:1:8: wire: < begins <k>"},
+      {"{wire: '<'}", "f:1:8: wire: <k> is the key k"},
       {"{wire: '<>'}", "f:1:8: wire: < begins"},
       {"{wire: '<K>'}", "f:1:8: wire: < begins"},
       {"{wire: '<k+1>'}", "f:1:8: wire: < begins"},
@@ -136,10 +136,10 @@ TEST(BytesLoader, RefusesWhatIsNoNotation) {
       {R"({escaped: 'a\qb'})", "f:1:11: escaped: a backslash starts one of"},
       {R"({escaped: 'a\x0'})", "f:1:11: escaped: a backslash starts one of"},
       {R"({escaped: 'a\'})", "f:1:11: escaped: a backslash starts one of"},
-      {"{escaped: 7}", "f:1:11: escaped: YAML readers take 7"},
+      {"{escaped: 7}", "f:1:11: escaped: YAML does not read 7"},
       {"{hex: '0'}", "f:1:7: hex: \"0\" must be pairs of hexadecimal digits"},
       {"{hex: '0g'}", "f:1:7: hex: \"0g\" must be pairs"},
-      {"{hex: 00}", "f:1:7: hex: YAML readers take 00"},
+      {"{hex: 00}", "f:1:7: hex: YAML does not read 00"},
       {"{repeat: x}", "f:1:1: repeat needs times"},
       {"{repeat: x, times: -1}", "f:1:20: times must be a whole number from 0 to 16777216"},
       {"{repeat: xx, times: 16777216}",
@@ -148,10 +148,10 @@ TEST(BytesLoader, RefusesWhatIsNoNotation) {
       {"{size: 16777217}", "f:1:8: size must be a whole number from 0 to 16777216"},
       {"{fill_packet: '0'}", "f:1:15: fill_packet must be a whole number from -1000000 to 1000000"},
       {"{filled: 1000001}", "f:1:10: filled must be a whole number from -1000000 to 1000000"},
-      {"{fill_packet: 0, times: 2}", "f:1:25: times goes with repeat only"},
+      {"{fill_packet: 0, times: 2}", "f:1:25: times needs repeat"},
       {"{size: '5'}", "f:1:8: size must be a whole number"},
       {"{join: a}", "f:1:8: join must be a list"},
-      {"{join: [a, 7]}", "f:1:12: join: YAML readers take 7"},
+      {"{join: [a, 7]}", "f:1:12: join: YAML does not read 7"},
       {"{command: {a: b}}", "f:1:11: command must be a list"},
       {"{key: k, append: {key: l}}", "f:1:18: append takes text or bytes"},
       {"{key: ''}",
@@ -167,9 +167,9 @@ TEST(BytesLoader, RefusesWhatIsNoNotation) {
 TEST(BytesLoader, RefusesWhatWouldBeIgnored) {
   const Row kTable[] = {
       {"{all_bytes: false}", "f:1:13: all_bytes must be true; leave it out otherwise"},
-      {"{hex: '00', times: 3}", "f:1:20: times goes with repeat only; join different bytes with"},
-      {"{escaped: a, append: b}", "f:1:22: append goes with key only; join different bytes with"},
-      {"{repeat: a, times: 2, append: b}", "f:1:31: append goes with key only"},
+      {"{hex: '00', times: 3}", "f:1:20: times needs repeat; join different bytes with"},
+      {"{escaped: a, append: b}", "f:1:22: append needs key; join different bytes with"},
+      {"{repeat: a, times: 2, append: b}", "f:1:31: append needs key"},
   };
   for (const Row& row : kTable) EXPECT_THAT(loaded(load_bytes, row.yaml), HasSubstr(row.result));
 }
@@ -212,7 +212,7 @@ TEST(KeyLoader, ReadsEveryNotation) {
 
 TEST(KeyLoader, RefusesWhatIsNoKey) {
   const Row kTable[] = {
-      {"1.20", "f:1:1: key name: YAML readers take 1.20"},
+      {"1.20", "f:1:1: key name: YAML does not read 1.20"},
       {"''",
        "f:1:1: a key name is not empty, as the case's prefix goes before it; the empty key is "
        "{exact: \"\"}"},
@@ -220,7 +220,7 @@ TEST(KeyLoader, RefusesWhatIsNoKey) {
       {"{}", "f:1:1: value needs either name (with the case's prefix) or exact"},
       {"{name: k, exact: k}", "f:1:1: value needs either name"},
       {"{append: x}", "f:1:1: value needs either name"},
-      {"{exact: k, append: x}", "f:1:20: append goes with name only; join different bytes with"},
+      {"{exact: k, append: x}", "f:1:20: append needs name; join different bytes with"},
       {"{nam: k}", "f:1:2: value has no key \"nam\"; did you mean \"name\"?"},
   };
   for (const Row& row : kTable) {

@@ -41,8 +41,8 @@ void load_extras(YamlReader& reader, YamlNode node, endpoint::MqttExtras& extras
     const auto bits = reader.integer(options, "subscription_options", 0, 0xfc);
     extras.subscription_options = static_cast<std::uint8_t>(bits.value_or(0));
     if ((extras.subscription_options & 3U) != 0) {
-      reader.diagnose(options,
-                      "subscription_options leaves out the QoS: its two lowest bits are 0");
+      reader.diagnose(
+          options, "subscription_options does not contain the QoS: its two lowest bits must be 0");
     }
   }
   if (const auto aliases = node.member("topic_aliases"); aliases.is_defined()) {

@@ -12,7 +12,7 @@ namespace fencepost::scenario {
 // `node`: the case's `clients`, which may be undefined: then it has one client, "a".
 void load_clients(YamlReader& reader, YamlNode node, Case& test_case);
 
-// The client named by `node`, or the case's first when there is no node. Complains of one that the
+// The client named by `node`, or the case's first when there is no node. Reports one that the
 // case does not have.
 [[nodiscard]] std::string load_client_name(YamlReader& reader, YamlNode node,
                                            const Case& test_case);

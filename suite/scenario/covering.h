@@ -1,5 +1,5 @@
 // Covering arrays: few combinations of values in which each pair of values of two axes stands, and
-// each triple of some. What goes wrong where two or three properties meet shows without all
+// each triple of some. What goes wrong where two or three properties combine shows without all
 // combinations.
 //
 //   for (const std::vector<std::size_t>& row : covering_rows({3, 2, 4}, {})) use(row);

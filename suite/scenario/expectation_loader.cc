@@ -42,7 +42,7 @@ std::optional<Outcomes> load_plain_outcome(YamlReader& reader, YamlNode node) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   const std::string guess = nearest(lower, kWords);
-  reader.diagnose(node, "\"" + *word + "\" is no reply" +
+  reader.diagnose(node, "\"" + *word + "\" is not a reply" +
                             (guess.empty() ? ": " + std::string(kReplyForms)
                                            : "; did you mean " + guess + "?"));
   return std::nullopt;
@@ -71,7 +71,7 @@ std::optional<Outcomes> load_error_outcome(YamlReader& reader, YamlNode node) {
 std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, YamlNode node) {
   Outcomes all;
   if (node.size() > codec::kDialects.size()) {
-    reader.diagnose(node, "with documented and deployed there is no other reply");
+    reader.diagnose(node, "documented and deployed exclude any other reply");
     return std::nullopt;
   }
   for (const DialectId id : codec::kDialects) {
@@ -84,7 +84,7 @@ std::optional<Outcomes> load_dialect_outcomes(YamlReader& reader, YamlNode node)
     if (!outcomes) return std::nullopt;
     for (Outcome& outcome : *outcomes) {
       if (outcome.only_in) {
-        reader.diagnose(branch, "documented and deployed must not stand in one another");
+        reader.diagnose(branch, "documented and deployed must not be nested");
         return std::nullopt;
       }
       outcome.only_in = id;
@@ -146,7 +146,7 @@ std::optional<Outcomes> load_outcomes(YamlReader& reader, YamlNode node) {
   if (form == "error") return load_error_outcome(reader, value);
   if (form == "any_of") return load_any_of(reader, value);
   if (form == "open" || form == "by") {
-    reader.diagnose(node, form + " stands directly under reply, not inside another reply");
+    reader.diagnose(node, form + " must be directly under reply, not inside another reply");
     return std::nullopt;
   }
   if (form == "count") {
@@ -184,7 +184,8 @@ bool check_outcome(YamlReader& reader, YamlNode node, const std::string& name,
   if (std::find(known.begin(), known.end(), name) != known.end()) return true;
   std::string list;
   for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
-  reader.diagnose(node, "\"" + name + "\" is no outcome of " + mark + "; it has " + list);
+  reader.diagnose(node,
+                  "\"" + name + "\" is not an outcome of " + mark + "; its outcomes are " + list);
   return false;
 }
 
@@ -231,9 +232,9 @@ std::optional<Outcomes> load_by(YamlReader& reader, YamlNode node, const KnownNa
     std::erase(rest, name);
   }
   if (rest.empty() == others.has_value()) {
-    reader.diagnose(branches, others ? "else stands for no outcome of " + by + "; remove it"
-                                     : "by leaves out the outcome \"" + rest.front() + "\" of " +
-                                           by + "; add it, or else");
+    reader.diagnose(branches, others ? "else covers no outcome of " + by + "; remove it"
+                                     : "by lacks the outcome \"" + rest.front() + "\" of " + by +
+                                           "; add it, or else");
     return std::nullopt;
   }
   for (const std::string& name : rest) add(name, *others);

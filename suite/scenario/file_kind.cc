@@ -17,9 +17,9 @@ constexpr std::array kKinds = {
     Kind{"fencepost evidence", "",
          "evidence of a run, which judge, merge and certify --resume read"},
     Kind{"{", R"("type":"history")", "a history, which check reads"},
-    Kind{"{", R"("unfinished":)", "what a killed run of an earlier version has left"},
+    Kind{"{", R"("unfinished":)", "an unfinished run of an earlier version"},
     Kind{"{", R"("suite_version":)", "a JSON report"},
-    Kind{"<!DOCTYPE html", "", "a page for people"},
+    Kind{"<!DOCTYPE html", "", "an HTML page"},
     Kind{"<?xml", "", "XML, such as a JUnit report"},
 };
 

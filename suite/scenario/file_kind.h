@@ -1,4 +1,4 @@
-// What a file is that was given in the place of another: so that the complaint can say so.
+// What a file is that was given instead of another: so that the error can say so.
 #pragma once
 
 #include <string_view>

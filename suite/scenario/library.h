@@ -23,7 +23,7 @@ struct Library {
 };
 
 // Loads the cases of `files`; requirements.yaml among them replaces the built-in catalogue. All
-// complaints are appended to `errors`.
+// errors are appended to `errors`.
 [[nodiscard]] Library load_library(const std::vector<SourceFile>& files,
                                    std::vector<LoadError>& errors);
 

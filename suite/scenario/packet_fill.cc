@@ -39,7 +39,7 @@ class LimitChecker {
       diagnose("this case fills packets: write requires: [transport, packet-limit]");
     }
     if (odd_ && !declares("raw-packets")) {
-      diagnose("this case sends packets that few clients can send: write requires: [raw-packets]");
+      diagnose("this case sends raw packets: write requires: [raw-packets]");
     }
     for (const endpoint::DisturbanceKind* kind : disturbances_) {
       if (!declares(kind->name)) {
@@ -47,7 +47,7 @@ class LimitChecker {
                              kind->object));
       }
       if (case_.exclusive) continue;
-      diagnose(fmt::format("a {} {} of other cases, too: write exclusive: true", kind->name,
+      diagnose(fmt::format("a {} {} of other cases: write exclusive: true", kind->name,
                            kind->to_others));
     }
   }
@@ -114,8 +114,8 @@ class LimitChecker {
         check_known(fill);
       } else {
         diagnose(
-            fmt::format("fill_packet fills what a request sends; where the same bytes are "
-                        "meant again, write {{filled: {}}}",
+            fmt::format("fill_packet fills what a request sends; to use the same bytes "
+                        "again, write {{filled: {}}}",
                         fill.excess));
       }
     });
@@ -160,7 +160,7 @@ Result<std::string, std::string> packet_filling(
   if (empty > target) {
     return fail(
         fmt::format("this request has {} bytes without any filling, more than the {} that "
-                    "it was to have",
+                    "it should have",
                     empty, target));
   }
   // More than enough, as longer bytes have longer lengths in front of them.

@@ -28,7 +28,7 @@ struct PacketGoal {
 [[nodiscard]] Result<std::string, std::string> packet_filling(
     const PacketGoal& goal, const std::function<std::size_t(const std::string&)>& packet_size);
 
-// Complains when a case needs what it does not declare: fillings without `packet-limit`, a
+// Reports an error when a case needs what it does not declare: fillings without `packet-limit`, a
 // disturbance without its capability or while other cases run, raw packets without `raw-packets`,
 // {filled: N} before {fill_packet: N}, and fillings where nothing is sent.
 void check_limits(const Case& test_case, std::vector<LoadError>& errors);

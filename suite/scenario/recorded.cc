@@ -63,8 +63,8 @@ std::string load_endpoint(YamlReader& reader, YamlNode node) {
   if (endpoint && endpoint->empty()) reader.diagnose(node, "endpoint must not be empty");
   if (endpoint && endpoint::redacted(*endpoint) != *endpoint) {
     reader.diagnose(node,
-                    "endpoint must be a URL that has no password, or *** in the place of it: files "
-                    "are passed on");
+                    "endpoint must be a URL without a password, or with *** in its place: files "
+                    "are shared");
   }
   return endpoint.value_or("");
 }
@@ -100,7 +100,7 @@ void load_failure(YamlReader& reader, YamlNode node, Recorded& out) {
     has_words = true;
   }
   if (has_words && !out.failed() && reader.diagnostics() == errors_before) {
-    reader.diagnose(words, "a failure is known again by its requirement or its signature: add one");
+    reader.diagnose(words, "a failure is recognized by its requirement or its signature: add one");
   }
 }
 

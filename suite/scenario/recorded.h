@@ -16,7 +16,7 @@
 
 namespace fencepost::scenario {
 
-// Complains of what is wrong; then there is nothing. `requirements`: the ids that may be named.
+// Reports what is wrong; then there is nothing. `requirements`: the ids that may be named.
 [[nodiscard]] std::optional<Recorded> load_recorded(YamlReader& reader, YamlNode node,
                                                     const std::set<std::string>& requirements);
 

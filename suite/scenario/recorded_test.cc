@@ -96,16 +96,16 @@ const Mistake kMistakes[] = {
      "f:8:20: there is no requirement \"SET-NX-9\"; did you mean \"SET-NX-1\"?"},
     {"recorded:\n  by: hand\n  signature: ''", "f:8:18: signature must not be empty"},
     {"recorded:\n  by: hand\n  message: m",
-     "f:8:16: a failure is known again by its requirement or its signature: add one"},
+     "f:8:16: a failure is recognized by its requirement or its signature: add one"},
     {"axes: {x: {y: {}}}\nrecorded: {by: hand}",
-     "f:7:15: recorded is of one case, and with axes this stands for several"},
+     "f:7:15: recorded belongs to one case, and axes make several"},
 };
 INSTANTIATE_TEST_SUITE_P(All, RecordedMistakes, testing::ValuesIn(kMistakes));
 
 TEST(Recorded, RefusesAPasswordAndDoesNotRepeatIt) {
   const Loaded file = load(in_case("recorded: {by: hand, endpoint: 'mqtt://me:secret@broker'}"));
   EXPECT_THAT(file.diagnostics(),
-              ElementsAre(AllOf(HasSubstr("f:6:36: endpoint must be a URL that has no password"),
+              ElementsAre(AllOf(HasSubstr("f:6:36: endpoint must be a URL without a password"),
                                 Not(HasSubstr("secret")))));
 }
 

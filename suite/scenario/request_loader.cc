@@ -220,7 +220,7 @@ void RequestLoader::load_twice(YamlNode node, const RequestStep& request, Packet
                        "payload_format and expiry, not \"" +
                            name + "\"");
     } else if (!has(name)) {
-      reader_.diagnose(node, "the request has no " + name + ", so none can be there twice");
+      reader_.diagnose(node, "the request has no " + name + " to send twice");
     }
   }
 }
@@ -262,7 +262,7 @@ void RequestLoader::load_packet(YamlNode node, RequestStep& request) {
   const bool says_more = node.member("qos").is_defined() || node.member("twice").is_defined() ||
                          node.member("more_properties").is_defined();
   if (packet == PacketSpec{} && !says_more) {
-    reader_.diagnose(node, "this packet is like any other; remove packet");
+    reader_.diagnose(node, "packet changes nothing here; remove it");
     return;
   }
   request.packet = std::move(packet);
@@ -330,7 +330,7 @@ void refuse_sent(YamlReader& reader, const std::optional<TimestampCheck>& check,
     return;
   }
   reader.diagnose(node.member("ts").member("greater_than"),
-                  "nothing is greater than sent here, as no request with a ts is being answered");
+                  "sent needs a request with a ts, and this step answers none");
 }
 
 }  // namespace fencepost::scenario

@@ -79,7 +79,7 @@ std::string load_client_side(YamlReader& reader, YamlNode node, const Requiremen
   if (requirement.binds != "client") return reader.text(member, kKey).value_or("");
   const auto judged = reader.boolean(member, kKey);
   if (!judged) return {};
-  if (!*judged) reader.diagnose(member, "judged_of_clients is true, or left out");
+  if (!*judged) reader.diagnose(member, "judged_of_clients must be true; leave it out otherwise");
   return requirement.text;
 }
 
@@ -129,13 +129,13 @@ void check_sections(const std::vector<Section>& sections,
     if (std::find(titles.begin(), titles.end(), requirement.section) != titles.end()) continue;
     const std::string guess = nearest(requirement.section, titles);
     errors.push_back(
-        {requirement.position, requirement.id + " stands in \"" + requirement.section +
-                                   "\", which is not among the sections" +
+        {requirement.position, requirement.id + " is in the section \"" + requirement.section +
+                                   "\", which is not one of the sections" +
                                    (guess.empty() ? "" : "; did you mean \"" + guess + "\"?")});
   }
   for (const Section& section : sections) {
     if (used.contains(section.title) || !section.note.empty()) continue;
-    errors.push_back({section.position, "no requirement stands in the section \"" + section.title +
+    errors.push_back({section.position, "no requirement is in the section \"" + section.title +
                                             "\"; add a note that says why"});
   }
 }
@@ -164,7 +164,7 @@ Catalogue Catalogue::load(const SourceFile& file, std::vector<LoadError>& errors
     auto requirement = load_requirement(reader, node);
     if (!requirement) continue;
     if (!seen.insert(requirement->id).second) {
-      reader.diagnose(node, "the requirement " + requirement->id + " stands twice");
+      reader.diagnose(node, "the requirement " + requirement->id + " is listed twice");
     }
     out.requirements_.push_back(std::move(*requirement));
   }

@@ -36,7 +36,8 @@ struct Requirement {
   Position position;
 };
 
-// Can a case show that it is broken? An open point has no wrong outcome, nor has a permission.
+// Can a case show that it is broken? An unspecified point has no wrong outcome, nor has a
+// permission.
 [[nodiscard]] bool can_be_broken(const Requirement& requirement);
 
 // A heading of the article, in the order of the article.
@@ -50,7 +51,7 @@ struct Section {
 
 class Catalogue {
  public:
-  // Reads requirements.yaml; complaints are appended to `errors`. When the file lists the sections
+  // Reads requirements.yaml; errors are appended to `errors`. When the file lists the sections
   // of the article, each requirement must stand in one of them, and each of them must have a
   // requirement or a note that says why it has none.
   [[nodiscard]] static Catalogue load(const SourceFile& file, std::vector<LoadError>& errors);

@@ -39,7 +39,7 @@ struct LiteralBytes {
   std::string bytes;
   friend bool operator==(const LiteralBytes&, const LiteralBytes&) = default;
 };
-// Many bytes, which are made where they are needed: so that whoever starts the program does not
+// Many bytes, which are made where they are needed: so that starting the program does not
 // wait for all megabytes of all cases.
 struct LongBytes {
   std::string unit;      // repeated; empty: `0,1,2,3,` and so on
@@ -166,7 +166,7 @@ struct TimePoint {
 
 struct Expectation {
   std::vector<Outcome> outcomes{};  // any of them; empty: any well-formed reply
-  bool open = false;  // the outcomes are those of an open point: which one is seen is reported
+  bool open = false;                // unspecified: the outcome that is seen is reported
   // The mark of an earlier request with open outcomes: which of them it had decides which of these
   // are expected. Each has an `after` then.
   std::string by{};
@@ -305,13 +305,13 @@ struct WriteManyStep {
   std::string ending{};  // of what is read and was not written: a wrong expectation of a canary
   friend bool operator==(const WriteManyStep&, const WriteManyStep&) = default;
 };
-// So many clients of their own register for a key; each is told of every change, once.
+// N extra clients observe one key; each must get every notification exactly once.
 struct FanOutStep {
   std::string client;  // who writes
   std::string key;     // symbolic name
   std::size_t observers = 0;
   std::string cites{};
-  std::string ending{};  // of the value that they are to be told: a wrong expectation of a canary
+  std::string ending{};  // of the value in their notifications: a wrong expectation of a canary
   friend bool operator==(const FanOutStep&, const FanOutStep&) = default;
 };
 struct DisturbStep {

@@ -114,7 +114,7 @@ TEST(ScenarioLoader, WhatFewClientsCanSayNeedsOurs) {
   }
   EXPECT_THAT(
       diagnostics_of(in_case("requires: [raw-packets]\nclients: {a: {subscription_options: 5}}")),
-      HasSubstr("leaves out the QoS"));
+      HasSubstr("does not contain the QoS"));
   EXPECT_THAT(diagnostics_of(
                   in_case("requires: [raw-packets]\nclients: {a: {connect_properties: {key: k}}}")),
               HasSubstr("connect_properties takes text, escaped, hex, and join of these"));

@@ -76,10 +76,9 @@ void load_capabilities(YamlReader& reader, YamlNode node, Case& out) {
       return;
     }
     const std::string guess = nearest(name, fields::kCapabilities);
-    reader.diagnose(
-        item, "there is no capability \"" + name + "\"; " +
-                  (guess.empty() ? std::string("fencepost list capabilities shows those there are")
-                                 : "did you mean \"" + guess + "\"?"));
+    reader.diagnose(item, "there is no capability \"" + name + "\"; " +
+                              (guess.empty() ? std::string("see fencepost list capabilities")
+                                             : "did you mean \"" + guess + "\"?"));
   });
 }
 
@@ -194,8 +193,8 @@ std::vector<Case> load_cases(YamlReader& reader, YamlNode node, const CaseDefaul
   const YamlNode recorded = node.member("recorded");
   if (recorded.is_defined() && node.member("axes").is_defined()) {
     reader.diagnose(recorded,
-                    "recorded is of one case, and with axes this stands for several; write the one "
-                    "that failed as a case of its own");
+                    "recorded belongs to one case, and axes make several; write the one "
+                    "that failed as a separate case");
     return out;
   }
   for (const FamilyMember& member : members_of(reader, node)) {
@@ -381,10 +380,10 @@ void check_unique_ids(const std::vector<Case>& cases, std::vector<LoadError>& er
   for (const Case& test_case : cases) {
     const auto [entry, inserted] = seen.emplace(test_case.id, test_case.position);
     if (inserted) continue;
-    errors.push_back({test_case.position, "the case id " + test_case.id + " stands already at " +
+    errors.push_back({test_case.position, "the case id " + test_case.id + " is already used at " +
                                               entry->second.file + ":" +
                                               std::to_string(entry->second.line) +
-                                              "; ids are unique and never used again"});
+                                              "; ids are unique and never reused"});
   }
 }
 

@@ -10,14 +10,14 @@
 
 namespace fencepost::scenario {
 
-// Reads the cases of one file and appends the complaints to `errors`. Cases with complaints are
+// Reads the cases of one file and appends the complaints to `errors`. Cases with errors are
 // left out. `requirements`: the ids that cases may cite. A file of cases for clients, which says
 // `certifies: clients`, has none of these.
 [[nodiscard]] std::vector<Case> load_scenario(const SourceFile& file,
                                               const std::set<std::string>& requirements,
                                               std::vector<LoadError>& errors);
 
-// Complaints about a set of cases as a whole: ids that stand twice.
+// Errors in a set of cases as a whole: ids that stand twice.
 void check_unique_ids(const std::vector<Case>& cases, std::vector<LoadError>& errors);
 
 // The divergences that the expectations of a case depend on.

@@ -36,7 +36,7 @@ bool may_be_shown(std::string_view line) {
 // What YAML's own words leave out.
 std::string_view what_to_do(std::string_view diagnostic, std::string_view line) {
   constexpr std::pair<std::string_view, std::string_view> kAdvice[] = {
-      {"illegal map value", "a colon and a blank inside text: put the text in quotes"},
+      {"illegal map value", "a colon and a space inside text: put the text in quotes"},
       {"end of map not found", "a line here is not indented like those before it"},
       {"end of sequence not found", "a line here is not indented like those before it"},
       {"end of sequence flow not found", "a list that begins with [ ends with ]"},
@@ -45,7 +45,7 @@ std::string_view what_to_do(std::string_view diagnostic, std::string_view line) 
   const bool yaml = diagnostic.find("this is not YAML") != std::string_view::npos;
   if (!yaml) return {};
   if (line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos) {
-    return "a tab stands here; YAML is indented with blanks";
+    return "there is a tab here; indent YAML with spaces";
   }
   for (const auto& [words, advice] : kAdvice) {
     if (diagnostic.find(words) != std::string_view::npos) return advice;

@@ -59,7 +59,7 @@ TEST(SourceExcerpt, LeavesOutALineThatMayHoldAPasswordOrControlATerminal) {
 
 TEST(SourceExcerpt, SaysWhatToDoWhereYamlDoesNot) {
   for (const auto& [words, advice] : std::vector<std::pair<std::string, std::string>>{
-           {"illegal map value", "a colon and a blank inside text: put the text in quotes"},
+           {"illegal map value", "a colon and a space inside text: put the text in quotes"},
            {"end of map not found", "a line here is not indented like those before it"},
            {"end of sequence not found", "a line here is not indented like those before it"},
            {"end of sequence flow not found", "a list that begins with [ ends with ]"},
@@ -74,7 +74,7 @@ TEST(SourceExcerpt, SaysWhatToDoWhereYamlDoesNot) {
   EXPECT_EQ(excerpt(3, 1, "this is not YAML: anything"), "s.yaml:3:1: this is not YAML: anything");
   EXPECT_EQ(excerpt(4, 2, "this is not YAML: end of map not found"),
             "s.yaml:4:2: this is not YAML: end of map not found\n    4 | \t- get: k\n      | \t^\n"
-            "      = a tab stands here; YAML is indented with blanks");
+            "      = there is a tab here; indent YAML with spaces");
 }
 
 }  // namespace

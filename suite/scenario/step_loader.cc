@@ -91,7 +91,7 @@ class StepLoader {
       return step;
     }
     if (expect.is_defined()) {
-      reader_.diagnose(expect, "only requests have an expect; \"" + *action + "\" is none");
+      reader_.diagnose(expect, "\"" + *action + "\" is not a request: remove expect");
     }
     if (!load_other(*action, body, step)) return std::nullopt;
     return step;
@@ -137,7 +137,7 @@ class StepLoader {
       if (!loaded) return false;
       auto* request = std::get_if<RequestStep>(&loaded->what);
       if (request == nullptr) {
-        reader_.diagnose(item, "a pipeline has requests only");
+        reader_.diagnose(item, "a pipeline can only have requests");
         return false;
       }
       pipeline.requests.push_back(std::move(*request));
@@ -316,7 +316,7 @@ class StepLoader {
   bool load_disturbance(const endpoint::DisturbanceKind& kind, YamlNode body, Step& step) {
     const auto word = reader_.text(body, kind.name);
     if (word && *word != kind.object) {
-      reader_.diagnose(body, fmt::format("{}: {} is all that can be {}, not \"{}\"", kind.name,
+      reader_.diagnose(body, fmt::format("{}: only {} can be {}, not \"{}\"", kind.name,
                                          kind.object, kind.done, *word));
     }
     step.what = DisturbStep{&kind};

@@ -65,9 +65,9 @@ std::vector<LoadError> requests_with_unchecked_outcomes(const Case& test_case) {
     if (tied || !step.note.empty() || !needs_a_tie(request)) return;
     out.push_back({step.position,
                    test_case.id +
-                       ": no later step looks at what this open request has done; give it a mark "
-                       "and expect {reply: {by: {mark: ...}}} or when: {mark: [...]}, or say in a "
-                       "note of the step why not"});
+                       ": no later step checks the effect of this open request; give it a mark "
+                       "and expect {reply: {by: {mark: ...}}} or when: {mark: [...]}, or say why "
+                       "not in a note of the step"});
   };
   for (const Step& step : test_case.steps) {
     if (const auto* request = std::get_if<RequestStep>(&step.what)) check(step, *request);

@@ -1,4 +1,4 @@
-// Which open replies say nothing of what was done.
+// Open outcomes that no later step checks.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace fencepost::scenario {
 
-// Complaints about requests that may change the store, that an open point allows to be refused or
+// Errors in requests that may change the store, that an unspecified point allows to be refused or
 // carried out, and whose outcome no later step of the case asks for (`by`, `when`): a store that
 // refuses them and carries them out would pass. A note at the step is taken for the reason why.
 [[nodiscard]] std::vector<LoadError> requests_with_unchecked_outcomes(const Case& test_case);

@@ -39,7 +39,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
 // Why the parser is not asked at all; nothing of most files.
 std::optional<YamlDiagnostic> too_much(const std::vector<std::string_view>& lines) {
   if (lines.size() > kMaxLines) {
-    return YamlDiagnostic{{}, "the file has more than 4,000,000 lines; make several of it"};
+    return YamlDiagnostic{{}, "the file has more than 4,000,000 lines; split it"};
   }
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const std::string_view line = lines[i];
@@ -50,7 +50,7 @@ std::optional<YamlDiagnostic> too_much(const std::vector<std::string_view>& line
       return YamlDiagnostic{place, "this line has more than 100,000 opening brackets and braces"};
     }
     if (std::count(line.begin(), line.end(), ',') > kMaxCommas) {
-      return YamlDiagnostic{place, "this line has more than 500,000 commas; make several of it"};
+      return YamlDiagnostic{place, "this line has more than 500,000 commas; split it"};
     }
   }
   return std::nullopt;
@@ -228,8 +228,7 @@ class Builder : public YAML::EventHandler {
   void finish(YamlNode::Data data) {
     if (++values_ > kMaxValues) {
       const YamlPlace place = data.place;
-      diagnostics_.push_back(
-          {place, "the file has more than 2,000,000 values; make several of it"});
+      diagnostics_.push_back({place, "the file has more than 2,000,000 values; split it"});
       throw YAML::ParserException(YAML::Mark::null_mark(), "");
     }
     const YamlNode node = tree_.add(std::move(data));
@@ -259,7 +258,7 @@ std::string words_without_content(const std::string& words, const YamlPlace& pla
   const bool has_tab =
       line.substr(0, line.find_first_not_of(" \t")).find('\t') != std::string_view::npos;
   return words.substr(0, words.find(':')) +
-         (has_tab ? "; a tab stands here, and YAML is indented with blanks"
+         (has_tab ? "; there is a tab here: indent YAML with spaces"
                   : "; a value with special characters needs quotes");
 }
 

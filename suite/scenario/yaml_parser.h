@@ -16,12 +16,12 @@ struct YamlDiagnostic {
   std::string text;
 };
 
-// Of a file that may hold secrets, complaints quote no text and no key: one line that lacks its
+// Of a file that may hold secrets, errors quote no text and no key: one line that lacks its
 // colon, or a password that begins with `!`, and what they quote is the password.
 enum class YamlContent { kPublic, kSecret };
 
 // Adds the document in `content`, UTF-8, to `tree`, and returns its root: null when there is none.
-// Nothing after a complaint. An empty value stands where it is missing, rather than where the next
+// Nothing after an error. An empty value stands where it is missing, rather than where the next
 // token is.
 [[nodiscard]] std::optional<YamlNode> parse_yaml(const std::string& content, YamlContent kind,
                                                  YamlTree& tree,

@@ -112,9 +112,8 @@ void YamlReader::diagnose_unknown_key(YamlNode key, std::string_view what,
     list += (list.empty() ? "" : ", ") + std::string(name);
   // A password on a line of its own is a key to YAML.
   const std::string unknown = content_ == Content::kSecret ? "no such key" : "no key " + shown(key);
-  diagnose(key,
-           std::string(what) + " has " + unknown +
-               (guess.empty() ? "; it may have: " + list : "; did you mean \"" + guess + "\"?"));
+  diagnose(key, std::string(what) + " has " + unknown +
+                    (guess.empty() ? "; allowed: " + list : "; did you mean \"" + guess + "\"?"));
 }
 
 bool YamlReader::check_map(YamlNode node, std::string_view what,
@@ -133,7 +132,7 @@ bool YamlReader::check_map(YamlNode node, std::string_view what,
       good = false;
     } else if (!seen.insert(key).second) {
       diagnose(entry.key,
-               "the key \"" + key + "\" stands twice in " + std::string(what) + "; remove one");
+               "the key \"" + key + "\" is twice in " + std::string(what) + "; remove one");
       good = false;
     }
   }
@@ -158,7 +157,7 @@ bool YamlReader::check_names(YamlNode node, std::string_view what) {
       good = false;
     } else if (!seen.insert(*key).second) {
       diagnose(entry.key,
-               "the key \"" + *key + "\" stands twice in " + std::string(what) + "; remove one");
+               "the key \"" + *key + "\" is twice in " + std::string(what) + "; remove one");
       good = false;
     }
   }
@@ -172,18 +171,18 @@ std::optional<std::string> YamlReader::text(YamlNode node, std::string_view what
   }
   if (node.is_null()) {
     diagnose(node, std::string(what) +
-                       ": YAML readers take an empty value, ~ and null for nothing "
-                       "rather than for text; write \"\", or put the word in quotes");
+                       ": YAML reads an empty value, ~ and null as nothing, "
+                       "not as text; write \"\", or put the word in quotes");
     return std::nullopt;
   }
   const std::string& scalar = node.scalar();
   if (!node.is_quoted() && text::is_retyped(scalar)) {
     diagnose(node, content_ == Content::kSecret
                        ? std::string(what) +
-                             ": put it in quotes; YAML readers take it for "
-                             "something else than text"
-                       : std::string(what) + ": YAML readers take " + scalar +
-                             " for something else than text; write \"" + scalar + "\"");
+                             ": put it in quotes; YAML does not read it "
+                             "as text"
+                       : std::string(what) + ": YAML does not read " + scalar +
+                             " as text; write \"" + scalar + "\"");
     return std::nullopt;
   }
   return scalar;

@@ -1,4 +1,4 @@
-// Strict reading of YAML: every complaint has file, line and column, says what was seen and what to
+// Strict reading of YAML: every error has file, line and column, says what was seen and what to
 // write instead. Duplicate keys, unknown keys, anchors, tags and plain scalars that YAML 1.1
 // readers retype (1.20, yes, 0x10, null, ~) are errors where text is expected.
 #pragma once
@@ -23,7 +23,7 @@ namespace fencepost::scenario {
 // The longest wait that a scenario may ask for.
 inline constexpr std::chrono::milliseconds kMaxDuration = std::chrono::hours{1};
 
-// Reads one file and collects the complaints about it. The nodes that it returns live as long as
+// Reads one file and collects the errors in it. The nodes that it returns live as long as
 // it.
 class YamlReader {
  public:
@@ -44,11 +44,12 @@ class YamlReader {
   [[nodiscard]] std::size_t diagnostics() const { return errors_.size(); }
 
   // Is `node` a mapping whose keys are all among `allowed`, each once, and have all of `required`?
-  // Complains if not.
+  // Reports an error if not.
   bool check_map(YamlNode node, std::string_view what, std::span<const std::string_view> allowed,
                  std::initializer_list<std::string_view> required = {});
 
-  // Is `node` a mapping whose keys are texts of the writer's choice, each once? Complains if not.
+  // Is `node` a mapping whose keys are texts of the writer's choice, each once? Reports an error if
+  // not.
   bool check_names(YamlNode node, std::string_view what);
 
   // Text: a quoted scalar, or a plain one that no YAML reader retypes.
@@ -60,7 +61,7 @@ class YamlReader {
   [[nodiscard]] std::optional<bool> boolean(YamlNode node, std::string_view what);
   // A sequence of texts.
   [[nodiscard]] std::vector<std::string> texts(YamlNode node, std::string_view what);
-  // The same, with the node of each, for complaints about it.
+  // The same, with the node of each, for errors in it.
   void for_each_text(YamlNode node, std::string_view what,
                      const std::function<void(const std::string&, YamlNode)>& use);
   // `150ms`, `2s`, `1m`; at most kMaxDuration.
@@ -68,7 +69,7 @@ class YamlReader {
                                                                   std::string_view what);
 
  private:
-  // What stands there, for a complaint.
+  // What stands there, for an error.
   [[nodiscard]] std::string shown(YamlNode node) const;
   void diagnose_unknown_key(YamlNode key, std::string_view what,
                             std::span<const std::string_view> allowed);

@@ -160,11 +160,11 @@ TEST_F(YamlReaderTest, ReadsText) {
 TEST_F(YamlReaderTest, RefusesPlainScalarsThatAreRetyped) {
   const YamlNode node = parsed("[a, 1.20, yes, 0x10, [b], {c: d}]");
   EXPECT_THAT(reader_.texts(node, "name"), ElementsAre("a"));
-  constexpr std::string_view kWhy = " for something else than text; write ";
+  constexpr std::string_view kWhy = " as text; write ";
   EXPECT_THAT(diagnostics(),
-              ElementsAre("f:1:5: name: YAML readers take 1.20" + std::string(kWhy) + "\"1.20\"",
-                          "f:1:11: name: YAML readers take yes" + std::string(kWhy) + "\"yes\"",
-                          "f:1:16: name: YAML readers take 0x10" + std::string(kWhy) + "\"0x10\"",
+              ElementsAre("f:1:5: name: YAML does not read 1.20" + std::string(kWhy) + "\"1.20\"",
+                          "f:1:11: name: YAML does not read yes" + std::string(kWhy) + "\"yes\"",
+                          "f:1:16: name: YAML does not read 0x10" + std::string(kWhy) + "\"0x10\"",
                           "f:1:22: name must be text, not a list",
                           "f:1:27: name must be text, not a mapping"));
 }
@@ -255,10 +255,10 @@ TEST_F(YamlReaderTest, ChecksTheKeysOfAMapping) {
   EXPECT_FALSE(reader_.check_map(parsed("[key]"), "thing", kAllowed));
   EXPECT_THAT(diagnostics(),
               ElementsAre("f:1:1: thing has no key \"vlaue\"; did you mean \"value\"?",
-                          "f:3:1: the key \"key\" stands twice in thing; remove one",
-                          "f:4:1: thing has no key \"publish\"; it may have: key, value",
-                          "f:5:1: thing has no key a list; it may have: key, value",
-                          "f:6:3: thing has no key a mapping; it may have: key, value",
+                          "f:3:1: the key \"key\" is twice in thing; remove one",
+                          "f:4:1: thing has no key \"publish\"; allowed: key, value",
+                          "f:5:1: thing has no key a list; allowed: key, value",
+                          "f:6:3: thing has no key a mapping; allowed: key, value",
                           "f:2:1: thing needs the key \"key\"",
                           "f:1:1: thing must be a mapping, not a list"));
 }
@@ -268,12 +268,10 @@ TEST_F(YamlReaderTest, ChecksNamesOfTheWritersChoice) {
   EXPECT_THAT(diagnostics(), IsEmpty());
   EXPECT_FALSE(reader_.check_names(parsed("a: 1\nno: 2\na: 3\n"), "names"));
   EXPECT_FALSE(reader_.check_names(parsed("[a]"), "names"));
-  EXPECT_THAT(
-      diagnostics(),
-      ElementsAre("f:2:1: a name in names: YAML readers take no for something else than text; "
-                  "write \"no\"",
-                  "f:3:1: the key \"a\" stands twice in names; remove one",
-                  "f:1:1: names must be a mapping, not a list"));
+  EXPECT_THAT(diagnostics(),
+              ElementsAre("f:2:1: a name in names: YAML does not read no as text; write \"no\"",
+                          "f:3:1: the key \"a\" is twice in names; remove one",
+                          "f:1:1: names must be a mapping, not a list"));
 }
 
 TEST_F(YamlReaderTest, ALongLineIsNotShownAsAWhole) {

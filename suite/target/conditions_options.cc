@@ -63,7 +63,7 @@ Result<std::vector<const store::Fault*>, std::string> faults_named(const std::st
   auto found = store::find_faults(text);
   if (found) {
     const auto reason = store::cannot_meet(*found);
-    if (reason) return fail("fault=" + text + " is no store: " + *reason);
+    if (reason) return fail("fault=" + text + " is not a store: " + *reason);
     return found;
   }
   const std::string& wrong = found.error();
@@ -75,7 +75,7 @@ Result<std::vector<const store::Fault*>, std::string> faults_named(const std::st
   const std::string guess = scenario::nearest(wrong, known);
   return fail("there is no fault \"" + wrong + "\"" +
               (guess.empty() ? "" : ", did you mean " + guess + "?") +
-              "; `fencepost list faults` has all of them");
+              "; see `fencepost list faults`");
 }
 
 Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,
@@ -84,7 +84,7 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
   for (const auto& [name, value] : url.query) {
     if (name == "dialect") {
       const auto known = codec::dialect_named(value);
-      if (!known) return fail("dialect=" + value + " is neither documented nor deployed");
+      if (!known) return fail("dialect=" + value + " must be documented or deployed");
       out.dialect = *known;
     } else if (name == "fault") {
       auto faults = faults_named(value);
@@ -97,16 +97,17 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
     } else if (name == "seed") {
       const char* end = value.data() + value.size();
       const auto [stop, code] = std::from_chars(value.data(), end, out.seed);
-      if (code != std::errc{} || stop != end) return fail("seed=" + value + " is no number");
+      if (code != std::errc{} || stop != end) return fail("seed=" + value + " is not a number");
     } else if (is_condition(name)) {
       if (auto wrong = set_condition(name, value, out.conditions)) return fail(std::move(*wrong));
     } else {
       return fail("the endpoint has no option \"" + name +
-                  "\"; it may have dialect, clock-offset, response-delay, response-jitter, "
+                  "\"; allowed: dialect, clock-offset, response-delay, response-jitter, "
                   "fault, right and seed");
     }
   }
-  if (!out.faults.empty() && out.right) return fail("fault and right: an endpoint is one store");
+  if (!out.faults.empty() && out.right)
+    return fail("fault and right exclude each other: an endpoint is one store");
   return out;
 }
 

@@ -1,4 +1,4 @@
-// How people say what the reference store shall be like: in the URL of an endpoint that we start
+// Options of the reference store: in the URL of an endpoint that we start
 // ourselves, and on the command line of `fencepost serve`.
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms

@@ -98,7 +98,7 @@ class DescriptorLoader {
       });
     };
     for (const std::string_view key : {"tls", "roles", "capabilities", "hooks"}) {
-      if (ours) refuse(key, "cannot be chosen for " + *text + ", which brings its own; remove it");
+      if (ours) refuse(key, "cannot be set for " + *text + ", which has its own; remove it");
     }
     if (url->scheme == endpoint::Scheme::kMqtt) {
       refuse("tls", "is not used by mqtt:// URLs; write mqtts://, or remove it");
@@ -165,7 +165,7 @@ class DescriptorLoader {
         continue;
       }
       if (has_user_) {
-        reader_.diagnose(entry.key, "the url names a user already; remove it there or here");
+        reader_.diagnose(entry.key, "the url already has a user; remove it there or here");
       }
       out_.mqtt.credentials = std::move(*credentials);
     }
@@ -188,7 +188,7 @@ class DescriptorLoader {
       reader_.diagnose(node, "a password needs its user");
     }
     if (password.is_defined() && variable.is_defined()) {
-      reader_.diagnose(variable, "there is a password already; remove it, or password_env");
+      reader_.diagnose(variable, "the role already has a password; remove it, or password_env");
     } else if (password.is_defined()) {
       out.password = reader_.text(password, "password").value_or("");
     } else if (variable.is_defined()) {
@@ -201,7 +201,7 @@ class DescriptorLoader {
     const auto text = reader_.text(node, "client_id");
     if (!text) return;
     if (role == kDefaultRole) {
-      reader_.diagnose(node, "client_id: the clients of this role are many; remove it");
+      reader_.diagnose(node, "client_id: this role has many clients; remove it");
     } else if (!is_client_id(*text)) {
       reader_.diagnose(node, "client_id \"" + *text +
                                  "\" must be at most 64 letters, digits, dots, dashes and "

@@ -43,7 +43,7 @@ struct Descriptor {
 // Does it hold one itself, rather than the name of a variable?
 [[nodiscard]] bool holds_password(const Descriptor& descriptor);
 
-// Reads a descriptor; complaints are appended to `errors`, and quote nothing that could be a
+// Reads a descriptor; errors are appended to `errors`, and quote nothing that could be a
 // password or a key. Relative paths are relative to the
 // descriptor, and hooks run where it lies. Passwords that it names by environment variable are
 // looked up.

@@ -132,11 +132,10 @@ TEST(Descriptor, NamesWhatIsWrongAndWhere) {
       {"- url", "d.yaml:1:1: the descriptor must be a mapping, not a list"},
       {"tls: {}", "d.yaml:1:1: the descriptor needs the key \"url\""},
       {"url: mqtt://h\nurl: mqtt://i",
-       "d.yaml:2:1: the key \"url\" stands twice in the descriptor; remove one"},
+       "d.yaml:2:1: the key \"url\" is twice in the descriptor; remove one"},
       {"url: mqtt://h\nusr: x",
        "d.yaml:2:1: the descriptor has no such key; did you mean \"url\"?"},
-      {"url: 5",
-       "d.yaml:1:6: url: put it in quotes; YAML readers take it for something else than text"},
+      {"url: 5", "d.yaml:1:6: url: put it in quotes; YAML does not read it as text"},
       {"url: mqtt://h\nprofile: both",
        "d.yaml:2:10: profile must be auto, documented or deployed, not \"both\""},
       {"url: mqtt://h\ntimeout: 5",
@@ -162,7 +161,7 @@ TEST(Descriptor, NamesWhatIsWrongWithTls) {
        "d.yaml:2:11: ca: there is no such file; it must be a path, relative to this file"},
       {"{ca: .}",
        "d.yaml:2:11: ca: there is no such file; it must be a path, relative to this file"},
-      {"{cert: x}", "d.yaml:2:7: tls has no such key; it may have: ca, certificate, key"},
+      {"{cert: x}", "d.yaml:2:7: tls has no such key; allowed: ca, certificate, key"},
       {"x", "d.yaml:2:6: tls must be a mapping, not a text"},
       {"{key: /etc/passwd}", "d.yaml:2:6: a key needs its certificate"},
   };
@@ -181,12 +180,11 @@ TEST(Descriptor, NamesWhatIsWrongWithRoles) {
        "d.yaml:3:6: a password needs its user"},
       {"\n  r: {}", "d.yaml:3:6: a role needs a user, a certificate or a client_id"},
       {"\n  r: {user: r, password: 1234}",
-       "d.yaml:3:26: password: put it in quotes; YAML readers take it for something else than "
-       "text"},
+       "d.yaml:3:26: password: put it in quotes; YAML does not read it as text"},
       {"\n  r: {user: r}\n  r: {user: s}",
-       "d.yaml:4:3: the key \"r\" stands twice in roles; remove one"},
+       "d.yaml:4:3: the key \"r\" is twice in roles; remove one"},
       {"\n  r: {user: r, password: a, password_env: B}",
-       "d.yaml:3:43: there is a password already; remove it, or password_env"},
+       "d.yaml:3:43: the role already has a password; remove it, or password_env"},
       {"\n  r: {user: r, password_env: FENCEPOST_NO_SUCH}",
        "d.yaml:3:30: password_env: there is no environment variable of this name"},
       {"\n  r: {user: r, key: /etc/passwd}", "d.yaml:3:6: a key needs its certificate"},
@@ -194,13 +192,13 @@ TEST(Descriptor, NamesWhatIsWrongWithRoles) {
        "d.yaml:3:18: client_id \"a/b\" must be at most 64 letters, digits, dots, dashes and "
        "underscores"},
       {"\n  default: {user: r, client_id: a}",
-       "d.yaml:3:33: client_id: the clients of this role are many; remove it"},
+       "d.yaml:3:33: client_id: this role has many clients; remove it"},
   };
   for (const BadDescriptor& row : kTable) {
     EXPECT_EQ(diagnostics("url: mqtt://h\nroles:" + row.content), row.diagnostic);
   }
   EXPECT_EQ(diagnostics("url: mqtt://me@h\nroles:\n  default: {user: r}"),
-            "d.yaml:3:3: the url names a user already; remove it there or here");
+            "d.yaml:3:3: the url already has a user; remove it there or here");
   EXPECT_EQ(diagnostics("url: mqtt://me@h\nroles:\n  restricted: {user: r}"), "");
 }
 
@@ -218,12 +216,12 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
       {"capabilities: {max_packet_size: 1023}", size + "\"1023\""},
       {"capabilities: {max_packet_size: 268435461}", size + "\"268435461\""},
       {"capabilities: {keys: 5}",
-       "d.yaml:2:16: capabilities has no such key; it may have: quota, max_packet_size"},
+       "d.yaml:2:16: capabilities has no such key; allowed: quota, max_packet_size"},
       {"hooks: {}", "d.yaml:2:8: hooks needs the key \"restart\""},
       {"hooks: {restart: \"\"}", "d.yaml:2:18: restart must be a command"},
       {"hooks: {restart: x, timeout: 2h}", "d.yaml:2:30: timeout must be at most 1h"},
       {"hooks: {stop: x, restart: x}",
-       "d.yaml:2:9: hooks has no such key; it may have: " +
+       "d.yaml:2:9: hooks has no such key; allowed: " +
            fmt::format("{}, timeout", fmt::join(endpoint::kDisturbanceNames, ", "))},
   };
   for (const BadDescriptor& row : kTable) {
@@ -235,8 +233,8 @@ TEST(Descriptor, LeavesTheEndpointsOfTheSuiteAsTheyAre) {
   for (const std::string key :
        {"roles: {r: {user: r}}", "capabilities: {quota: 5}", "tls: {}", "hooks: {restart: x}"}) {
     EXPECT_THAT(diagnostics("url: embedded\n" + key),
-                HasSubstr("cannot be chosen for embedded, which brings its own; remove it"));
-    EXPECT_THAT(diagnostics("url: 'inproc:'\n" + key), HasSubstr("which brings its own"));
+                HasSubstr("cannot be set for embedded, which has its own; remove it"));
+    EXPECT_THAT(diagnostics("url: 'inproc:'\n" + key), HasSubstr("which has its own"));
   }
   EXPECT_EQ(diagnostics("url: embedded?dialect=documented\nprofile: documented\nkey_prefix: a\n"
                         "clock_tolerance: 1s\ntimeout: 1s"),
@@ -296,7 +294,7 @@ TEST(Contradiction, IsAnotherPacketSizeThanTheAnnouncedOne) {
   EXPECT_EQ(contradiction(descriptor, seen), "");
   descriptor.mqtt.capabilities.max_packet_size = 6'000;
   EXPECT_THAT(contradiction(descriptor, seen),
-              HasSubstr("says max_packet_size: 6000, and the broker announces 5000"));
+              HasSubstr("says max_packet_size: 6000, but the broker announces 5000"));
   seen.packet_limit.reset();
   EXPECT_EQ(contradiction(descriptor, seen), "");
 }
@@ -310,7 +308,7 @@ TEST(Contradiction, IsAClockThatIsFartherThanTolerated) {
   EXPECT_EQ(contradiction(descriptor, seen), "");
   descriptor.clock_tolerance = 250ms;
   EXPECT_THAT(contradiction(descriptor, seen),
-              HasSubstr("clock_tolerance: 250ms, and the store's clock is 251 ms behind"));
+              HasSubstr("clock_tolerance: 250ms, but the store's clock is 251 ms behind"));
   seen.clock_offset_ms = 251;
   EXPECT_THAT(contradiction(descriptor, seen), HasSubstr("251 ms ahead of"));
 }
@@ -337,7 +335,7 @@ TEST(Hook, SaysHowItEndedAndWhatItWrote) {
   EXPECT_THAT(outcome({.command = "kill -9 $$"}), HasSubstr("ended with signal 9"));
   EXPECT_THAT(outcome({.command = "no-such-command-here"}), HasSubstr("exit code 127"));
   EXPECT_THAT(outcome({.command = "true", .directory = "/no/such/folder"}),
-              HasSubstr("the hook cannot be started in /no/such/folder"));
+              HasSubstr("cannot start the hook in /no/such/folder"));
 }
 
 TEST(Hook, ShowsTheEndOfALongOutput) {

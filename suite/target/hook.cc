@@ -22,7 +22,7 @@ Result<void, std::string> run_hook(const Hook& hook) {
                                     .alone = true});
   if (!child) {
     return fail(fmt::format(
-        "the hook cannot be started{}: {}",
+        "cannot start the hook{}: {}",
         hook.directory.empty() ? "" : " in " + hook.directory.string(),
         std::strerror(child.error())));  // NOLINT(concurrency-mt-unsafe): glibc's is safe
   }

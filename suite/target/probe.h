@@ -1,4 +1,4 @@
-// Finds out about an endpoint what a descriptor of it should say: by looking, by logging in, and by
+// Measures an endpoint for its descriptor: by looking, by logging in, and by
 // running the cases that show which dialect it speaks and what it does where the protocol leaves a
 // choice. What it writes it deletes again.
 #pragma once
@@ -19,7 +19,7 @@ namespace fencepost::target {
 
 struct ProbeSettings {
   run::RunSettings run{};
-  std::size_t jobs = 1;         // cases at once
+  std::size_t jobs = 1;         // cases in parallel
   std::size_t quota_up_to = 0;  // keys to write at most, to see how many fit; 0: write none
 };
 
@@ -52,9 +52,9 @@ struct Findings {
                                                                    const ProbeSettings& settings,
                                                                    const std::atomic<bool>& stop);
 
-// The cases that a probe runs: those that cite an open point, depend on the dialect, or check the
-// rights of a restricted client. None that disturbs the broker, and those that fill the quota only
-// when asked to.
+// The cases that a probe runs: those that cite an unspecified point, depend on the dialect, or
+// check the rights of a restricted client. None that disturbs the broker, and those that fill the
+// quota only when asked to.
 [[nodiscard]] std::vector<const scenario::Case*> probe_cases(const scenario::Library& library,
                                                              bool with_quota);
 

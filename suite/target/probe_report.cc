@@ -28,7 +28,7 @@ std::string round_trip(const Findings& findings) {
 
 std::string clock_offset(const Findings& findings) {
   const std::int64_t offset = findings.preflight.clock_offset_ms;
-  if (offset == 0) return "no offset from this machine's was seen";
+  if (offset == 0) return "no offset from this machine's measured";
   return fmt::format("{} ms {} this machine's", offset < 0 ? -offset : offset,
                      offset < 0 ? "behind" : "ahead of");
 }
@@ -46,20 +46,21 @@ std::string packet_limit(const Findings& findings, const Descriptor& given) {
   return fmt::format("{} bytes, {}", *limit,
                      stated      ? "as the descriptor says"
                      : announced ? "announced by the broker"
-                                 : "of the broker for cases that go to the limit");
+                                 : "of the broker that runs the cases at the limit");
 }
 
 std::string quota(const Findings& findings) {
   if (!findings.quota) {
     return findings.offered.quota
-               ? fmt::format("{} keys, not measured; --quota-up-to N does, and fills the store",
-                             *findings.offered.quota)
-               : "not measured; --quota-up-to N does, and fills the store";
+               ? fmt::format(
+                     "{} keys, not measured; --quota-up-to N measures it and fills the store",
+                     *findings.offered.quota)
+               : "not measured; --quota-up-to N measures it and fills the store";
   }
   const QuotaFinding& found = *findings.quota;
   std::string text;
   if (found.refused) {
-    text = fmt::format("{} keys fitted, and the next one was refused", found.stored);
+    text = fmt::format("{} keys were stored, and the next one was refused", found.stored);
   } else if (found.problem.empty()) {
     text = fmt::format("more than {} keys", found.stored);
   } else {
@@ -101,7 +102,7 @@ std::string role_text(const Findings& findings, const RoleFinding& role) {
   });
   std::string text =
       fmt::format("logs in; {} of {} cases of its rights passed", rights.passed, rights.run);
-  if (!rights.first_failure.empty()) text += ", e.g. not " + rights.first_failure;
+  if (!rights.first_failure.empty()) text += "; first failure: " + rights.first_failure;
   return text;
 }
 
@@ -192,7 +193,7 @@ class DescriptorWriter {
     out_ += "\n";
     if (mqtt.ca.empty() && mqtt.certificate.empty()) {
       out_ += comment(
-          "The authorities of the system vouch for its certificate.\n"
+          "Its certificate is signed by a CA of this system.\n"
           "tls: {ca: FILE, certificate: FILE, key: FILE}");
       return;
     }
@@ -210,7 +211,7 @@ class DescriptorWriter {
   void write_roles() {
     out_ += "\n";
     if (ours_) {
-      out_ += comment(address() + " brings its own roles, limits and hooks.");
+      out_ += comment(address() + " has its own roles, limits and hooks.");
       return;
     }
     endpoint::Credentials own = given_.mqtt.credentials;
@@ -260,7 +261,7 @@ class DescriptorWriter {
 
   void explain_restricted(bool any_roles) {
     out_ += comment(
-        std::string("To fill in, for cases that need a client which may not touch all keys:\n") +
+        std::string("To fill in, for cases that need a client which may not access all keys:\n") +
         (any_roles ? "" : "roles:\n") +
         "  restricted: {user: NAME, password_env: VARIABLE}\n"
         "The rules that it needs, for a user of that name (with {client_id: ID} in the role they\n"
@@ -317,8 +318,8 @@ class DescriptorWriter {
   void write_unspecified() {
     const auto points = unspecified_points(context_.catalogue);
     const auto& seen = findings_.cases.unspecified_points;
-    out_ += "\n" + comment(fmt::format("What it does where the protocol leaves a choice: {} of {} "
-                                       "open points were seen.",
+    out_ += "\n" + comment(fmt::format("Its choices where the documents are silent: {} of {} "
+                                       "unspecified points were observed.",
                                        seen.size(), points.size()));
     for (const scenario::Requirement* point : points) {
       if (seen.contains(point->id)) write_unspecified_point(point->id);
@@ -365,16 +366,17 @@ std::string to_summary(const Findings& findings, const ProbeContext& context, bo
     add("role", role.name + " " + role_text(findings, role));
   }
   const Tally all = tally(findings.cases, [](const scenario::Case&) { return true; });
-  add("cases run", fmt::format("{} of {} passed{}", all.passed, all.run,
-                               all.first_failure.empty() ? "" : "; not " + all.first_failure));
+  add("cases run",
+      fmt::format("{} of {} passed{}", all.passed, all.run,
+                  all.first_failure.empty() ? "" : "; first failure: " + all.first_failure));
   for (const run::Capability& capability : run::all_capabilities()) {
     if (capability.is_offered(findings.offered)) continue;
     add("missing", fmt::format("{}: {}", capability.name, capability.provide));
   }
   const auto points = unspecified_points(context.catalogue);
-  add("open points",
-      fmt::format("{} of {} seen{}", findings.cases.unspecified_points.size(), points.size(),
-                  in_full ? "" : "; the descriptor has them, and -v lists them"));
+  add("unspecified",
+      fmt::format("{} of {} points observed{}", findings.cases.unspecified_points.size(),
+                  points.size(), in_full ? "" : "; see the descriptor, or -v"));
   if (!in_full) return out;
   for (const scenario::Requirement* point : points) {
     const auto found = findings.cases.unspecified_points.find(point->id);

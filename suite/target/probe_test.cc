@@ -384,20 +384,21 @@ TEST(ProbeDescriptor, NamesNoProfileOfAStoreThatMixesThem) {
 
 TEST(ProbeDescriptor, ListsWhatWasSeenOfEachUnspecifiedPoint) {
   const std::string text = written(given("url: mqtt://host"), some_findings());
-  EXPECT_THAT(text, HasSubstr("1 of 2 open points were seen"));
+  EXPECT_THAT(text, HasSubstr("1 of 2 unspecified points were observed"));
   EXPECT_THAT(text, HasSubstr("\n#   OPEN-1\n#     not-there                    open\n"));
 }
 
 TEST(ProbeSummary, SaysItInOneLineEach) {
   const std::string text = summary(given("url: mqtt://host"), some_findings());
-  EXPECT_THAT(text, AllOf(HasSubstr("endpoint       the endpoint: a broker with a state store\n"),
-                          HasSubstr("dialect        deployed (set-not-applied deployed)\n"),
-                          HasSubstr("packet limit   5000 bytes, announced by the broker\n"),
-                          HasSubstr("quota          7 keys fitted, and the next one was refused\n"),
-                          HasSubstr("restricted logs in; 1 of 1 cases of its rights passed\n"),
-                          HasSubstr("cases run      4 of 4 passed\n"),
-                          HasSubstr("missing        restart: name a command"),
-                          HasSubstr("  OPEN-1                     not-there\n")));
+  EXPECT_THAT(text,
+              AllOf(HasSubstr("endpoint       the endpoint: a broker with a state store\n"),
+                    HasSubstr("dialect        deployed (set-not-applied deployed)\n"),
+                    HasSubstr("packet limit   5000 bytes, announced by the broker\n"),
+                    HasSubstr("quota          7 keys were stored, and the next one was refused\n"),
+                    HasSubstr("restricted logs in; 1 of 1 cases of its rights passed\n"),
+                    HasSubstr("cases run      4 of 4 passed\n"),
+                    HasSubstr("missing        restart: name a command"),
+                    HasSubstr("  OPEN-1                     not-there\n")));
 }
 
 struct QuotaWords {
@@ -410,7 +411,8 @@ TEST(ProbeSummary, SaysHowTheQuotaWasFoundOrNot) {
       {{.stored = 9}, "quota          more than 9 keys\n"},
       {{.stored = 9, .problem = "it broke"}, "quota          not found: after 9 keys it broke\n"},
       {{.stored = 9, .refused = true, .left_behind = 2},
-       "quota          9 keys fitted, and the next one was refused; 2 keys may be left behind\n"},
+       "quota          9 keys were stored, and the next one was refused; 2 keys may be left "
+       "behind\n"},
   };
   for (const QuotaWords& row : kTable) {
     Findings findings = some_findings();
@@ -428,7 +430,7 @@ TEST(ProbeSummary, NamesACaseThatFailed) {
   FakeEndpoint endpoint({.behaviour = answering(Verb::kGet, "+what\r\n")});
   const Findings findings = found(endpoint);
   EXPECT_THAT(summary(given("url: mqtt://host"), findings),
-              HasSubstr("cases run      1 of 2 passed; not open: the reply is not"));
+              HasSubstr("cases run      1 of 2 passed; first failure: open: the reply is not"));
 }
 
 }  // namespace

@@ -47,14 +47,13 @@ TEST(Target, OpensWhatTheUrlNames) {
 
 TEST(Target, SaysWhichOptionIsUnknown) {
   EXPECT_EQ(opened("inproc:?dialekt=deployed"),
-            "usage: the endpoint has no option \"dialekt\"; it may have dialect, clock-offset, "
+            "usage: the endpoint has no option \"dialekt\"; allowed: dialect, clock-offset, "
             "response-delay, response-jitter, fault, right and seed");
   EXPECT_EQ(opened("inproc:?fault=nx-overwrite"),
-            "usage: there is no fault \"nx-overwrite\", did you mean nx-overwrites?; "
-            "`fencepost list faults` has all of them");
-  EXPECT_EQ(opened("inproc:?fault=S01&seed=1x"), "usage: seed=1x is no number");
-  EXPECT_EQ(opened("inproc:?dialect=both"),
-            "usage: dialect=both is neither documented nor deployed");
+            "usage: there is no fault \"nx-overwrite\", did you mean nx-overwrites?; see "
+            "`fencepost list faults`");
+  EXPECT_EQ(opened("inproc:?fault=S01&seed=1x"), "usage: seed=1x is not a number");
+  EXPECT_EQ(opened("inproc:?dialect=both"), "usage: dialect=both must be documented or deployed");
   EXPECT_EQ(opened("embedded?x=y").substr(0, 33), "usage: the endpoint has no option");
   EXPECT_EQ(opened("mqtt://host?dialect=deployed"),
             "usage: mqtt URLs take no options; put them into a descriptor");
@@ -203,7 +202,7 @@ TEST(Library, RefusesAnIdThatStandsInTwoFiles) {
   std::vector<scenario::LoadError> errors;
   static_cast<void>(load_library({kSample, again, {"requirements.yaml", kCatalogueText}}, errors));
   ASSERT_THAT(errors, SizeIs(1));
-  EXPECT_THAT(describe(errors[0]), HasSubstr("again.yaml:3:3: the case id one stands already at "
+  EXPECT_THAT(describe(errors[0]), HasSubstr("again.yaml:3:3: the case id one is already used at "
                                              "sample.yaml:3"));
 }
 

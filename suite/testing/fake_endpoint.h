@@ -1,5 +1,5 @@
 // Test only: an endpoint whose store is a function, on a clock that is stepped by hand. A test says
-// what the store does with each message, so any wrong store can be played without one being built.
+// what the store does with each message, so any faulty store can be played without one being built.
 //
 //   FakeEndpoint endpoint({.behaviour = on_reply(reference_store(), drop_version)});
 //   auto session = endpoint.open_session();
@@ -323,7 +323,7 @@ inline Behaviour echo() {
   return [](const Published& request) { return Effects{reply(request, request.message.payload)}; };
 }
 
-// The right store. `keys`, when given, is set to the number of keys after each request.
+// The conforming store. `keys`, when given, is set to the number of keys after each request.
 inline Behaviour reference_store(store::ServiceOptions options = {},
                                  std::shared_ptr<std::size_t> keys = nullptr) {
   struct State {
@@ -381,7 +381,7 @@ inline Behaviour on_notification(Behaviour right, MessageChange change) {
   return on_messages(std::move(right), true, std::move(change));
 }
 
-// The right store with a clock that is so far ahead of ours.
+// The conforming store with a clock that is so far ahead of ours.
 inline Behaviour clocked(std::chrono::milliseconds offset) {
   return [right = reference_store(), offset](const Published& request) {
     Published there = request;

@@ -46,7 +46,7 @@ TEST(CaptureLog, SaysWhichLineIsWrongAndWhere) {
       {R"({"event":"request","time_us":1,"client":"c","message":)" + message + "}",
        "/message: has no member \"user_properties\""},
       {R"({"event":"disconnect","time_us":"1","client":"c"})",
-       "/time_us: must be a whole number from 0 on, not \"1\""}};
+       "/time_us: must be a whole number, 0 or greater, not \"1\""}};
   for (const auto& [wrong, why] : rows) {
     const auto capture = read_capture_log(wrong + "\n");
     ASSERT_FALSE(capture.has_value()) << wrong;

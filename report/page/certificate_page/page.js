@@ -1,5 +1,5 @@
 
-// --- the page of a certified client: all of it is there without a script; these are the theme and the buttons ---
+// --- the page of a certified client: it is complete without a script; this adds the theme and the buttons ---
 
 setUpTheme();
 for (const again of document.querySelectorAll('.again')) {

@@ -1,5 +1,5 @@
 
-// --- the page of judged clients: all of it is there without a script; this is the theme ---
+// --- the page of judged clients: it is complete without a script; this adds the theme ---
 
 setUpTheme();
 performance.mark('p_ready');

@@ -82,8 +82,8 @@ function renderTable(name, list, cellOf) {
     const rows = list.filter((row) => row.differs === differs);
     if (rows.length === 0) continue;
     const entries = rows.map((row) => ({ ...row, rows: differs ? 'differ' : 'alike', item: itemOf(row, cellOf) }));
-    const others = name === 'cases' ? 'Not decided by all runs' : 'Alike, as far as the runs say';
-    const title = differs ? 'Not alike' : others;
+    const others = name === 'cases' ? 'Not decided by all runs' : 'No difference found';
+    const title = differs ? 'Different' : others;
     const table = tableOf(heads, entries.map((entry) => entry.item.node), title);
     const node = el('section', {}, el('h3', { class: 'group' }, title), table);
     byId(`p_${name}_table`).append(node);

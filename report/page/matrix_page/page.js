@@ -65,9 +65,9 @@ function renderHead(data) {
     [totals.testable, 'testable'],
     [totals.covered, 'covered'],
     [totals.uncovered, 'without a case', totals.uncovered > 0],
-    [totals.of_clients, 'judged of clients'],
+    [totals.of_clients, 'checked on clients'],
     [totals.untestable, 'untestable'],
-    [totals.open, 'open points'],
+    [totals.open, 'unspecified points'],
     [totals.cases, 'cases'],
     [orphans, 'cases without requirement', orphans > 0],
   ];
@@ -110,8 +110,8 @@ function circumstances(data) {
   parts.push(
     `With the run of ${run.started} against ${run.endpoint}, profile ${run.profile}, exit code ${run.exit_code}.`,
   );
-  if (run.absent_cases > 0) parts.push(`${plural(run.absent_cases, 'case')} here not in its report.`);
-  if (run.unknown_cases > 0) parts.push(`${plural(run.unknown_cases, 'case')} of its report unknown here.`);
+  if (run.absent_cases > 0) parts.push(`${plural(run.absent_cases, 'case')} here that its report does not have.`);
+  if (run.unknown_cases > 0) parts.push(`${plural(run.unknown_cases, 'case')} of its report that are unknown here.`);
   return parts.join(' ');
 }
 
@@ -123,10 +123,10 @@ function ruleChoices() {
     ...commonChoices(requirements),
     {
       name: 'Coverage',
-      values: ['covered', 'not covered', 'not testable', 'open point'],
-      of: (rule) => [kStates.get(rule.coverage).word, rule.open && 'open point'],
+      values: ['covered', 'not covered', 'not testable', 'unspecified'],
+      of: (rule) => [kStates.get(rule.coverage).word, rule.open && 'unspecified'],
     },
-    { name: 'Who is bound', values: [...new Set(requirements.map((rule) => rule.binds))], of: (rule) => [rule.binds] },
+    { name: 'Applies to', values: [...new Set(requirements.map((rule) => rule.binds))], of: (rule) => [rule.binds] },
     { name: 'Document', values: Object.keys(kDocuments), of: documentsOf },
   ];
 }
@@ -171,8 +171,8 @@ function sectionNote(totals) {
 
 function ruleItem(rule) {
   return ruleEntry(rule, {
-    note: rule.testable ? plural(rule.cases.length, 'case') : rule.of_clients ? 'of clients' : 'untestable',
-    tag: rule.open && el('span', { class: 'tag' }, 'open'),
+    note: rule.testable ? plural(rule.cases.length, 'case') : rule.of_clients ? 'on clients' : 'untestable',
+    tag: rule.open && el('span', { class: 'tag' }, 'unspecified'),
     detail: ruleDetail,
   });
 }
@@ -190,14 +190,14 @@ function ruleDetail(rule) {
     citing.append(linkTo(one.id), el('span', {}, inlineCode(one.title)), matrix.run ? badge(one.state) : el('span'));
   }
   const pairs = definitions([
-    ['Binds', rule.binds],
+    ['Applies to', rule.binds],
     ['Section', `${rule.section} (${where.join(', ')})`],
     ['Dialects', bullets(forms)],
-    ['How it shows', rule.observe && inlineCode(rule.observe)],
+    ['How to observe it', rule.observe && inlineCode(rule.observe)],
     ['No case', rule.untestable && inlineCode(rule.untestable)],
-    ['Judged of clients', rule.of_clients && inlineCode(rule.of_clients)],
-    ['Clients at once', rule.at_once && 'judged where requests of several clients meet, too: fencepost stress'],
-    ['Outcomes the rule leaves open', bullets(rule.outcomes)],
+    ['Checked on clients', rule.of_clients && inlineCode(rule.of_clients)],
+    ['Concurrent clients', rule.at_once && 'also checked with concurrent requests: fencepost stress'],
+    ['Outcomes that the rule allows', bullets(rule.outcomes)],
     ['The run', counts.join(', ')],
     ['Outcomes seen', rule.result?.observed.join(', ')],
     ['Defined at', el('code', {}, `${rule.file}:${rule.line}`)],
@@ -249,7 +249,7 @@ function caseDetail(one) {
     ['Needs', one.requires.join(', ')],
     ['Tags', one.tags.join(', ')],
     ['The run', one.result?.message],
-    ['Charged to', one.result?.charged && linkTo(one.result.charged)],
+    ['Attributed to', one.result?.charged && linkTo(one.result.charged)],
     ['Defined at', el('code', {}, `${one.file}:${one.line}`)],
   ]);
   return el('div', {}, pairs, cited, commandNode('Run it', `fencepost certify --run ${one.id}`));

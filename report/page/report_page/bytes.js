@@ -141,7 +141,7 @@ function markedNode(parts, side) {
   for (const part of parts) {
     if (part.equal) out.append(bytesNode(part[side]));
     else if (part[side].length > 0) out.append(el('mark', {}, bytesNode(part[side])));
-    else out.append(el('mark', { class: 'gap', title: 'something is missing here' }));
+    else out.append(el('mark', { class: 'gap', title: 'bytes are missing here' }));
   }
   return out;
 }

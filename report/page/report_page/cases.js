@@ -75,9 +75,9 @@ function fillCase(detail, testCase, report) {
 function talkNode(testCase, report) {
   if (!testCase.transcript) {
     const option = el('code', {}, '--transcripts all');
-    const which = testCase.explained ? 'only the first cases of a difference' : 'cases that passed';
-    const not = testCase.explained ? 'Kept of' : 'Not kept of';
-    return el('p', { class: 'hint' }, `${not} ${which}: run with `, option, ' to have them.');
+    const which = testCase.explained ? 'only the first cases of a root cause' : 'cases that passed';
+    const not = testCase.explained ? 'Recorded for' : 'Not recorded for';
+    return el('p', { class: 'hint' }, `${not} ${which}: run with `, option, ' to record them.');
   }
   unpackTranscript(testCase, report.values);
   return testCase.transcript.length > 0 && sequenceNode(testCase);
@@ -95,18 +95,18 @@ function verdictNodes(testCase, report) {
   const nodes = [];
   const failure = testCase.failure;
   if (testCase.unexpected_pass)
-    nodes.push(remark('doubt', 'Unexpected pass', 'the baseline says that it fails, and it does not'));
+    nodes.push(remark('doubt', 'Unexpected pass', 'the baseline expects it to fail, and it passed'));
   if (testCase.baseline) nodes.push(remark('doubt', 'Baseline', testCase.baseline));
   if (testCase.message) nodes.push(el('p', { class: 'because' }, testCase.message));
   const first = testCase.first_attempt;
-  if (first) nodes.push(remark('doubt', 'At first', `${first.verdict}: ${first.message}; then run again, alone`));
+  if (first) nodes.push(remark('doubt', 'At first', `${first.verdict}: ${first.message}; then rerun in isolation`));
   const found = testCase.explained;
   const rule = failure && report.rules.get(found ? found.requirement : failure.requirement);
   if (rule) nodes.push(ruleNode(rule, brokenWord(testCase.verdict, rule)));
   if (found && found.cases[0] !== testCase.id) nodes.push(otherCaseNode(testCase, found));
   if (failure && (failure.expected || failure.actual)) nodes.push(comparisonNode(failure));
   if (testCase.alone?.verdict === 'passed')
-    nodes.push(remark('doubt', 'Alone', 'it passes when it is run by itself; the command runs what shows it'));
+    nodes.push(remark('doubt', 'In isolation', 'it passes; the command runs the cases that reproduce the failure'));
   nodes.push(commandNode('Reproduce', testCase.reproduce));
   return nodes;
 }
@@ -116,8 +116,8 @@ function remark(tone, label, text) {
 }
 
 function brokenWord(verdict, rule) {
-  if (verdict === 'inconclusive') return 'The sentence in question';
-  return rule.level === 'may' ? 'Left open; the answer is outside the allowed ones' : 'The sentence that was broken';
+  if (verdict === 'inconclusive') return 'The rule in question';
+  return rule.level === 'may' ? 'Unspecified; the answer is not one of the allowed outcomes' : 'The broken rule';
 }
 
 // Of a case that fails like another: where to look, and whether it comes to what it is about.
@@ -127,14 +127,14 @@ function otherCaseNode(testCase, found) {
     'p',
     { class: 'remark' },
     el('b', {}, `1 of ${plural(found.cases.length, 'failure')} of ${found.id}: `),
-    'shown best by ',
+    'see ',
     linkTo(found.cases[0]),
-    blocked ? '. This case does not come to what it checks: of its own rules it shows nothing.' : '.',
+    blocked ? '. This case stopped before the step it tests: it says nothing about its own rules.' : '.',
   );
 }
 
 function ruleNode(rule, label) {
-  const source = rule.source === 'deployed' ? 'the deployed service' : 'the protocol article';
+  const source = rule.source === 'deployed' ? 'the deployed service' : 'the published article';
   return el(
     'figure',
     { class: 'rule' },
@@ -146,7 +146,7 @@ function ruleNode(rule, label) {
       linkTo(rule.id),
       ' ',
       levelNode(rule.level),
-      ` binds the ${rule.binds}. Source: ${source}, “${rule.section}”`,
+      ` applies to the ${rule.binds}. Source: ${source}, “${rule.section}”`,
       rule.documents.length > 0 ? ` (${rule.documents.join(', ')})` : '',
     ),
   );
@@ -211,7 +211,7 @@ function firstDifference(expected, actual, parts) {
 }
 
 function oneByte(tokens) {
-  if (tokens.length === 0) return 'nothing here';
+  if (tokens.length === 0) return 'nothing';
   const [byte] = bytesOf(tokens[0]);
   return `${tokens[0]} (0x${byte.toString(16).padStart(2, '0')})`;
 }
@@ -241,7 +241,7 @@ function stepsNode(testCase) {
 }
 
 function stepWord(verdict) {
-  return verdict === 'inconclusive' ? 'decides nothing' : 'failed';
+  return verdict === 'inconclusive' ? 'was inconclusive' : 'failed';
 }
 
 // A step is a list item: it ends before the next line that is not indented deeper than its dash.
@@ -269,7 +269,7 @@ function aboutNode(testCase, report) {
     [
       ['Checks', rules],
       ['Member of its family', axes.join(', ')],
-      ['Open points seen', seen.join('; ')],
+      ['Unspecified behaviour seen', seen.join('; ')],
       ['Dialect forms seen', forms.join('; ')],
       [
         'Round trips',
@@ -298,7 +298,7 @@ function renderBroken(report, showCases) {
     const button = el('button', { type: 'button', class: 'link' }, plural(one.cases.length, 'case'));
     button.setAttribute('aria-label', `Show the ${plural(one.cases.length, 'case')} that break ${one.requirement}`);
     button.addEventListener('click', () => showCases(one));
-    const blocked = one.blocked.length > 0 ? ` (${one.blocked.length} do not come to what they check)` : '';
+    const blocked = one.blocked.length > 0 ? ` (${one.blocked.length} stopped before the step they test)` : '';
     const first = to === list && list.children.length < kMostCommands;
     to.append(
       el(
@@ -308,7 +308,7 @@ function renderBroken(report, showCases) {
         linkTo(one.requirement),
         rule && levelNode(rule.level),
         rule && el('span', {}, inlineCode(rule.text)),
-        el('div', { class: 'note' }, el('b', {}, one.causes[0]), one.where ? `, only where ${one.where}` : '', '; shown best by ', linkTo(one.cases[0]), blocked),
+        el('div', { class: 'note' }, el('b', {}, one.causes[0]), one.where ? `, only where ${one.where}` : '', '; see ', linkTo(one.cases[0]), blocked),
         first && commandNode('Reproduce', report.byId.get(one.cases[0]).reproduce),
       ),
     );
@@ -320,7 +320,7 @@ function renderBroken(report, showCases) {
 
 function differencesSentence(found) {
   const cases = found.reduce((sum, one) => sum + one.cases.length, 0);
-  return `${plural(found.length, 'difference')} ${found.length === 1 ? 'explains' : 'explain'} ${plural(cases, 'failure')}`;
+  return `${plural(found.length, 'root cause')} ${found.length === 1 ? 'explains' : 'explain'} ${plural(cases, 'failure')}`;
 }
 
 function openFirstFailures(cases) {

@@ -30,7 +30,7 @@ function countBy(list, keyOf) {
   return counts;
 }
 
-// What a reader of the screen should be told.
+// Announces a text to screen readers.
 function say(text) {
   byId('p_said').textContent = text;
 }
@@ -51,7 +51,7 @@ function milliseconds(value) {
 const kStates = new Map([
   ['failed', { sign: '✗', word: 'failed', tone: 'bad' }],
   ['broken', { sign: '✗', word: 'broken', tone: 'bad' }],
-  ['outside', { sign: '✗', word: 'outside the allowed', tone: 'bad' }],
+  ['outside', { sign: '✗', word: 'outside the allowed outcomes', tone: 'bad' }],
   ['warning', { sign: '!', word: 'warning', tone: 'doubt' }],
   ['inconclusive', { sign: '?', word: 'inconclusive', tone: 'doubt' }],
   ['lost', { sign: '⊗', word: 'lost', tone: 'doubt' }],
@@ -61,7 +61,7 @@ const kStates = new Map([
   ['skipped', { sign: '–', word: 'skipped', tone: 'quiet' }],
   ['passed', { sign: '✓', word: 'passed', tone: 'good' }],
   ['covered', { sign: '✓', word: 'covered', tone: 'good' }],
-  ['open', { sign: '○', word: 'open point', tone: 'point' }],
+  ['open', { sign: '○', word: 'unspecified', tone: 'point' }],
   ['untestable', { sign: '⊘', word: 'not testable', tone: 'quiet' }],
   ['uncovered', { sign: '∅', word: 'not covered', tone: 'quiet' }],
   ['cut-short', { sign: '?', word: 'cut short', tone: 'doubt' }],

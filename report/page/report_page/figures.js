@@ -19,15 +19,15 @@ function renderObserved(report) {
     el(
       'p',
       { class: 'lead' },
-      `The endpoint speaks the dialect “${report.dialect_observed}”, judged by the profile “${report.profile}”.`,
+      `Observed dialect: “${report.dialect_observed}”. Profile of this run: “${report.profile}”.`,
     ),
   );
   const forms = Object.entries(report.forms_observed);
   if (forms.length > 0) panel.append(formsTable(report, forms));
-  else panel.append(el('p', {}, 'No reply of this run told the dialects apart.'));
+  else panel.append(el('p', {}, 'No reply of this run distinguishes the dialects.'));
   const points = report.requirements.filter((rule) => rule.open && rule.outcomesSeen.length > 0);
   if (points.length > 0) panel.append(pointsTable(report, points));
-  else panel.append(el('p', {}, 'No open point was observed in this run.'));
+  else panel.append(el('p', {}, 'No unspecified behaviour was observed in this run.'));
   if (report.parts) panel.append(partsTable(report.parts));
 }
 
@@ -41,7 +41,7 @@ function partsTable(parts) {
     part.stopped_because ? `${part.exit_code}: ${part.stopped_because}` : String(part.exit_code),
   ]);
   return tableNode(
-    'The reports that this one was made of',
+    'The merged reports',
     ['File', 'Shard', 'Started', 'Duration', 'Exit code'],
     rows,
   );
@@ -68,8 +68,8 @@ function pointsTable(report, points) {
     return [linkTo(rule.id), inlineCode(rule.text), outcomes];
   });
   const node = tableNode(
-    'Open points: what the rules leave open, and what was seen',
-    ['Requirement', 'What is open', 'Seen'],
+    'Unspecified behaviour: what the documents leave unspecified, and what was seen',
+    ['Requirement', 'What is unspecified', 'Seen'],
     rows,
   );
   node.classList.add('points');
@@ -133,7 +133,7 @@ function renderLatency(report) {
   );
   if (report.endpoint.startsWith('inproc')) {
     panel.append(
-      el('p', { class: 'hint' }, 'In process the clock is stepped by hand: these are not times that passed.'),
+      el('p', { class: 'hint' }, 'These times are simulated: in process, the clock is stepped.'),
     );
   }
   const buckets = histogram(report.cases.flatMap((one) => one.round_trips_ms));
@@ -142,7 +142,7 @@ function renderLatency(report) {
   if (report.clock_offset_ms !== 0) {
     const { low, high } = report.clock_offset_bounds_ms;
     const direction = report.clock_offset_ms < 0 ? 'behind' : 'ahead of';
-    const distance = `${Math.abs(report.clock_offset_ms)} ms ${direction} ours`;
+    const distance = `${Math.abs(report.clock_offset_ms)} ms ${direction} the suite's`;
     panel.append(el('p', {}, `The store's clock is ${distance} (its offset is between ${low} ms and ${high} ms).`));
   }
 }

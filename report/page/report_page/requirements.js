@@ -55,7 +55,7 @@ function judge(rule, report) {
     };
   return rule.untestable
     ? { state: 'untestable', note: rule.untestable }
-    : { state: 'uncovered', note: 'no case of this run looks at it' };
+    : { state: 'uncovered', note: 'no case of this run tests it' };
 }
 
 function renderRequirements(report) {
@@ -73,13 +73,13 @@ function requirementDetail(rule) {
   const dialects = Object.entries(rule.dialects).map(([name, form]) => el('li', {}, `${name}: `, codeNode(form)));
   return definitions([
     ['Result', `${kStates.get(rule.state).word}: ${rule.note}`],
-    ['Binds', rule.binds],
+    ['Applies to', rule.binds],
     ['Section', rule.section],
     ['Source', `${rule.source}${rule.documents.length > 0 ? ` (${rule.documents.join(', ')})` : ''}`],
     ['Dialects', dialects.length > 0 && el('ul', { class: 'plain' }, ...dialects)],
-    ['How it shows', rule.observe && inlineCode(rule.observe)],
+    ['How to observe it', rule.observe && inlineCode(rule.observe)],
     ['Not testable', rule.untestable],
-    ['Outcomes the rule leaves open', rule.outcomes.join('; ')],
+    ['Outcomes that the rule allows', rule.outcomes.join('; ')],
     ['Outcomes seen', rule.open && (rule.outcomesSeen.join(', ') || 'none in this run')],
     ['Cases', rule.citing.length > 0 && cases],
   ]);

@@ -1,4 +1,4 @@
-// What a case and the store said to each other, as a sequence diagram: one lifeline for each client, the store's on
+// The messages between a case and the store, as a sequence diagram: one lifeline for each client, the store's on
 // the right, time downwards. Each row is a button that opens the whole message.
 
 const kGapMs = 100; // a pause that is worth a remark

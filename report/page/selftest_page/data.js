@@ -5,11 +5,11 @@
 // tell them apart; colours repeat it.
 const kOutcomes = [
   { name: 'not run', meaning: 'the case was not run with this fault' },
-  { name: 'passed', meaning: 'the case does not see the fault' },
-  { name: 'skipped', meaning: 'the case needs what is not here' },
-  { name: 'inconclusive', meaning: 'the case decided nothing' },
-  { name: 'bystander', meaning: 'fails, but cites no rule that the fault breaks' },
-  { name: 'killer', meaning: 'fails, and cites a rule that the fault breaks' },
+  { name: 'passed', meaning: 'the case does not detect the fault' },
+  { name: 'skipped', meaning: 'the case needs what this endpoint lacks' },
+  { name: 'inconclusive', meaning: 'the case was inconclusive' },
+  { name: 'non-detecting', meaning: 'fails, but cites no rule that the fault breaks' },
+  { name: 'detecting', meaning: 'fails, and cites a rule that the fault breaks' },
 ];
 const kPassed = 1;
 const kSkipped = 2;

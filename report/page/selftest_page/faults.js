@@ -11,13 +11,13 @@ function makeFaultList(data) {
   const search = el('input', {
     type: 'search',
     placeholder: 'Search faults   ( / )',
-    'aria-label': 'Search faults: ids, names, what they do, rules, first killers',
+    'aria-label': 'Search faults: ids, names, what they do, rules, first detecting cases',
     autocomplete: 'off',
     spellcheck: 'false',
   });
   const area = choice('Area', data.areaList.map((one) => [one.letters, `${one.letters} ${one.name}`]), 'all');
   const caughtBy = choice('Caught by cases of', data.caseAreas.map((one) => [one.name, one.name]), 'any area');
-  const order = choice('Order', [['killers', 'fewest killers first'], ['time', 'slowest first']], 'by area');
+  const order = choice('Order', [['killers', 'fewest detecting cases first'], ['time', 'slowest first']], 'by area');
   const chips = stateButtons(data.rows, apply);
   const found = el('output', { class: 'found' });
   const clearButton = el('button', { type: 'button', class: 'clear', hidden: true }, 'Clear the filter');
@@ -61,12 +61,12 @@ function makeFaultList(data) {
     clearButton.hidden = !filtered;
     caseChip.hidden = !killer;
     caseChip.textContent = killer ? `Caught by ${killer.id} ✕` : '';
-    if (killer) caseChip.setAttribute('aria-label', `Only what ${killer.id} catches: end this`);
+    if (killer) caseChip.setAttribute('aria-label', `Only what ${killer.id} catches: remove this filter`);
   }
 
   function groupsOf(shown, how) {
     if (shown.length === 0) {
-      const why = data.rows.length === 0 ? 'No fault was run.' : 'No fault is like that.';
+      const why = data.rows.length === 0 ? 'No fault was run.' : 'No fault matches.';
       return [el('p', { class: 'empty note' }, why)];
     }
     if (how) {
@@ -122,7 +122,7 @@ function makeFaultList(data) {
 
 // What the columns are, for eyes: each row's own words say it to everyone else.
 function columnHeads() {
-  const heads = [['', ''], ['what', ''], ['killers', 'Caught by'], ['first', 'First killer'], ['ms', 'Time to kill']];
+  const heads = [['', ''], ['what', ''], ['killers', 'Caught by'], ['first', 'First detecting case'], ['ms', 'Time to kill']];
   return el('p', { class: 'heads-of-rows', 'aria-hidden': 'true' },
     ...heads.map(([name, text]) => el('span', { class: name }, text)));
 }
@@ -204,8 +204,8 @@ function longest(times) {
 function faultDetail(data, fault) {
   const needs = {
     transport: 'an MQTT connection: packet flags, flow control, broken connections',
-    direct: 'no broker in between, which would change what the store sends',
-    meeting: 'requests that meet within a millisecond, as they do in process',
+    direct: 'a direct connection: a broker would change what the store sends',
+    meeting: 'concurrent requests within a millisecond, as in process',
   }[fault.needs];
   const reasons = data.survivors.filter((survivor) => survivor.id === fault.id);
   return [
@@ -213,17 +213,17 @@ function faultDetail(data, fault) {
     ...reasons.map((one) => el('p', { class: 'remark doubt' }, `Survives in the dialect ${one.dialect}: ${one.text}.`)),
     definitions([
       ['Breaks', fault.requirements.length > 0 && el('span', { class: 'mono' }, fault.requirements.join(', '))],
-      ['It takes', needs],
+      ['Needs', needs],
     ]),
     runsTable(data, fault),
     ...caseLists(data, fault),
-    el('p', { class: 'note' }, 'More of it: ', el('code', {}, `fencepost explain ${fault.id}`), ', of a case: ',
+    el('p', { class: 'note' }, 'Details: ', el('code', {}, `fencepost explain ${fault.id}`), ', of a case: ',
       el('code', {}, 'fencepost explain CASE')),
   ];
 }
 
 function runsTable(data, fault) {
-  const heads = ['Dialect', 'Killers', 'Bystanders', 'Inconclusive', 'Passed', 'First killer', 'Time to kill', 'Took'];
+  const heads = ['Dialect', 'Detecting', 'Non-detecting', 'Inconclusive', 'Passed', 'First detecting case', 'Time to kill', 'Took'];
   const rows = Object.entries(fault.dialects).map(([dialect, run]) => [
     dialect,
     ...(run.error
@@ -241,12 +241,12 @@ function runsTable(data, fault) {
   return tableNode(heads, rows, 'runs');
 }
 
-// Killers, bystanders and undecided cases, by area; what holds in one dialect only says so.
+// Detecting, non-detecting and undecided cases, by area; what holds in one dialect only says so.
 function caseLists(data, fault) {
   const kinds = [
-    ['Killers', 'killers', 'fail, and cite a rule that the fault breaks'],
-    ['Bystanders', 'bystanders', 'fail for another rule'],
-    ['Inconclusive', 'inconclusive', 'decided nothing'],
+    ['Detecting', 'killers', 'fail, and cite a rule that the fault breaks'],
+    ['Non-detecting', 'bystanders', 'fail for another rule'],
+    ['Inconclusive', 'inconclusive', 'could not be decided'],
   ];
   const ran = Object.entries(fault.dialects).filter(([, run]) => !run.error);
   return kinds.flatMap(([title, kind, meaning]) => {

@@ -1,5 +1,5 @@
 // The kill matrix: a canvas as wide as the window, scrolled by what it stands in. A row is a fault, a column a case.
-// How high a mark is says what it is (full: killer, half: bystander, a line: inconclusive); its colour repeats it.
+// How high a mark is says what it is (full: detecting, half: non-detecting, a line: inconclusive); its colour repeats it.
 
 const kZooms = [
   ['fit', 'whole'],
@@ -16,7 +16,7 @@ const kNamedRowGap = 20; // with the names of the case areas again, where they f
 function makeMatrix(data, open) {
   const body = byId('p_matrix_body');
   if (data.rows.length === 0 || data.columns.length === 0) {
-    body.append(el('p', { class: 'note' }, 'Nothing ran: there is no matrix.'));
+    body.append(el('p', { class: 'note' }, 'Nothing ran, so there is no matrix.'));
     byId('p_heat').hidden = true;
     return;
   }
@@ -300,7 +300,7 @@ function makeMatrix(data, open) {
     if (state.row === null) {
       readout.replaceChildren(
         el('p', {}, el('b', {}, 'Point at a mark'), ' to see which fault and which case.'),
-        el('p', { class: 'note' }, 'A click opens the fault. The arrow keys work, too.'),
+        el('p', { class: 'note' }, 'A click opens the fault. The arrow keys work as well.'),
       );
       return;
     }
@@ -370,8 +370,8 @@ function legendNode(data) {
 function coloursOf(legend) {
   const colour = (selector) => getComputedStyle(legend.querySelector(selector)).color;
   return {
-    killer: colour('.killer'),
-    bystander: colour('.bystander'),
+    killer: colour('.detecting'),
+    bystander: colour('.non-detecting'),
     inconclusive: colour('.inconclusive'),
     skipped: colour('.skipped'),
     even: colour('.even'),

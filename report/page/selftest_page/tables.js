@@ -80,7 +80,7 @@ function someCases(data, places) {
 function wrongRun(data, run) {
   if (run.error) return run.error;
   const failed = [...run.killers, ...run.bystanders];
-  if (failed.length > 0) return `a false alarm: ${someCases(data, failed)} failed`;
+  if (failed.length > 0) return `a false positive: ${someCases(data, failed)} failed`;
   return `undecided: ${someCases(data, run.inconclusive)}`;
 }
 
@@ -94,14 +94,14 @@ function renderAttention(data) {
   const bad = entries.filter((entry) => entry.tone === 'bad').length;
   const ran = data.faults.length > 0;
   section.append(
-    el('h2', { id: 'p_attention_head' }, 'Survivors, and what else went wrong ', el('span', { class: 'note' }, String(entries.length))),
+    el('h2', { id: 'p_attention_head' }, 'Survivors and other problems ', el('span', { class: 'note' }, String(entries.length))),
   );
   if (entries.length === 0) {
     section.append(el('p', { class: 'note' }, ran ? 'Nothing: every fault that ran was caught.' : 'Nothing ran.'));
     return;
   }
   if (bad === 0) {
-    section.append(el('p', { class: 'note' }, 'All of these need a check of concurrent histories: they do not count against the cases.'));
+    section.append(el('p', { class: 'note' }, 'All of these need the concurrent checks: they do not count against the cases.'));
   }
   section.append(el('ul', { class: 'rows attention' }, ...entries.map((entry) => attentionRow(data, entry))));
 }
@@ -206,20 +206,20 @@ function renderRight(data) {
   ];
   const names = unique([...Object.keys(data.references), ...data.dialects]);
   const right = (run) => (run?.as_it_should_be ? 'passes' : 'does not pass');
-  const reference = { id: '', name: 'reference', text: 'the correct store', dialects: data.references };
+  const reference = { id: '', name: 'reference', text: 'the conforming store', dialects: data.references };
   const heads = ['Store', 'What it does', ...names];
   const passRows = [reference, ...data.benign].map((store) => storeRow(store, right));
   const nullRows = data.null_stores.map((store) => storeRow(store, (run) => (run?.as_it_should_be ? 'no case passes' : 'cases pass')));
   const canaries = data.score.canaries;
   byId('p_right_body').append(
-    el('h3', { class: 'group' }, 'Must pass: right, if unusual'),
+    el('h3', { class: 'group' }, 'Must pass: unusual, but conforming'),
     names.length > 0 ? tableNode(heads, passRows, 'stores') : el('p', { class: 'note' }, 'None was run.'),
-    el('h3', { class: 'group' }, 'Must not pass: they do no work'),
+    el('h3', { class: 'group' }, 'Must not pass: stores that do nothing'),
     nullRows.length > 0 ? tableNode(heads, nullRows, 'stores') : el('p', { class: 'note' }, 'None was run.'),
     el('h3', { class: 'group' }, 'Canaries'),
     el('p', {}, canaries.planted === 0
       ? 'None was planted.'
-      : `${number(canaries.red)} of ${number(canaries.planted)} copies of cases with one wrong expectation do not pass the correct store.`),
+      : `${number(canaries.red)} of ${number(canaries.planted)} copies of cases with one wrong expectation do not pass on the conforming store.`),
   );
 }
 
@@ -239,11 +239,11 @@ function renderMeetings(data) {
     store.operations === undefined ? '–' : number(store.operations),
     store.witness === undefined ? '–' : number(store.witness),
   ];
-  const heads = ['Store', 'What it does', 'Dialect', 'Verdict', 'Charged to', 'Runs', 'Operations', 'That show it'];
+  const heads = ['Store', 'What it does', 'Dialect', 'Verdict', 'Attributed to', 'Runs', 'Operations', 'In the counter-example'];
   const wrong = met.stores.filter((store) => !store.right);
   const right = met.stores.filter((store) => store.right);
   byId('p_meetings_body').append(
-    el('p', {}, `${number(met.caught)} of ${number(met.faults)} faults caught, ${number(met.passed)} of ${number(met.right)} right stores pass.`),
+    el('p', {}, `${number(met.caught)} of ${number(met.faults)} faults caught, ${number(met.passed)} of ${number(met.right)} conforming stores pass.`),
     ...(wrong.length > 0 ? [el('h3', { class: 'group' }, 'Must be caught'), tableNode(heads, wrong.map(row), 'stores')] : []),
     ...(right.length > 0 ? [el('h3', { class: 'group' }, 'Must pass'), tableNode(heads, right.map(row), 'stores')] : []),
   );
@@ -271,7 +271,7 @@ function renderCases(data) {
   const idle = data.cases_without_kill;
   body.append(
     el('p', {}, `${number(catching)} of ${number(data.cases.length)} cases catch at least one of these faults. `,
-      `${number(idle.length)} ran and catch none: they check what none of these stores does wrong.`),
+      `${number(idle.length)} ran and catch none: none of these stores breaks what they check.`),
     el('h3', { class: 'group' }, 'The only case that catches a fault ', el('span', { class: 'note' }, String(data.unique_killers.length))),
   );
   const rows = data.unique_killers.map(({ case: at, faults }) => {

@@ -253,7 +253,7 @@ function drawOverview(canvas, stage, density) {
   pen.strokeRect(from + 1, 1, Math.max(1, width - 2), kOverviewHeight - 2);
 }
 
-// How many operations were sent in each of so many equal times.
+// The number of operations sent in each of `bins` equal times.
 function densityOf(run, bins) {
   const out = new Uint32Array(bins);
   const scale = bins / (run.end - run.begin);

@@ -28,7 +28,7 @@ function makeRows(run, wanted, first) {
   return [...rows.values()].sort((a, b) => order(a) - order(b) || run.clients[a.client] - run.clients[b.client]);
 }
 
-// Those of one client that were under way together share its row.
+// Those of one client that were in flight together share its row.
 function share(run, row) {
   const ends = [];
   for (const i of row.group) {

@@ -86,7 +86,7 @@ function findingNode(verdict, at) {
     if (note) node.append(el('p', { class: 'note' }, note));
   }
   if (verdict.others > 0) {
-    const words = `${plural(verdict.others, 'other operation')} might have explained it by their time, and do not.`;
+    const words = `${plural(verdict.others, 'other operation')} could explain it by their times, and do not.`;
     node.append(el('p', { class: 'note' }, words));
   }
   return node;

@@ -309,7 +309,7 @@ function tipOf(run, place) {
 function toldNodes(run, note) {
   const value = note.value === undefined ? '' : ` ${quoted(note.value)}`;
   return [
-    el('p', {}, el('b', {}, 'told'), ` ${timeText(run, note.at)}${note.duplicate ? ', DUP' : ''}: ${note.operation}${value}`),
+    el('p', {}, el('b', {}, 'notified'), ` ${timeText(run, note.at)}${note.duplicate ? ', DUP' : ''}: ${note.operation}${value}`),
     note.version && el('p', { class: 'mono' }, `version ${note.version}`),
   ].filter(Boolean);
 }
