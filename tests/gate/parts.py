@@ -93,6 +93,7 @@ def parts_of_full():
 
     return [
         one("tidy", "ci/tidy", after=()),
+        one("prose", "ci/prose", after=()),
         one("adapters", "ci/clients", "--build", release),
         one("other stores", "ci/other-stores", "--build", release),
         one("hostile", "ci/hostile", release),
