@@ -9,7 +9,7 @@
 
 namespace fencepost::cli {
 
-// How many of them a failure of each rule can be charged in.
+// In how many of them a failure can be attributed to each rule.
 [[nodiscard]] std::map<std::string, std::size_t> client_cases_by_rule(
     const scenario::Catalogue& catalogue);
 

@@ -9,7 +9,7 @@ namespace fencepost::cli {
 // The summary, on standard output.
 void print_client_summary(const client_report::JudgedClients& judged);
 
-// json, junit and html. False after a complaint, the others are written all the same.
+// json, junit and html. False after an error was printed; the others are still written.
 [[nodiscard]] bool write_client_reports(const client_report::JudgedClients& judged,
                                         const report::ReportFiles& files);
 

@@ -48,7 +48,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
                      {.url = options.endpoint, .descriptor = options.descriptor})
       .option("--scenarios", options.scenarios)
       .option("--profile", unless(options.profile, "auto"))
-      .option("--wording", unless(options.edition, "auto"))
+      .option("--edition", unless(options.edition, "auto"))
       .option("--driver", options.driver)
       .flag("--strict", options.strict)
       .flag("--fresh-connections", options.fresh_connections)
@@ -61,13 +61,13 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
 
 bool write_reports(const CertifyOptions& options, const run::SuiteResult& result,
                    const scenario::Catalogue& catalogue, const report::ReportContext& context) {
-  // Of a run that was interrupted nobody reads it.
+  // A run that was interrupted needs none.
   if (options.document != nullptr && !stop_flag())
     *options.document = to_json(result, catalogue, context);
   return succeeded(report::write_reports(options.reports, result, catalogue, context));
 }
 
-// False after a complaint.
+// False after an error was printed.
 bool write_for_github(const CertifyOptions& options, const run::SuiteResult& result,
                       const scenario::Catalogue& catalogue, const report::ReportContext& context) {
   const report::Github github = github_of(options);
@@ -98,10 +98,10 @@ struct Plan {
   report::ReportContext context;
   baseline::RunBaseline baseline;
   std::chrono::milliseconds stress_time{0};   // 0: no stress phase
-  std::optional<report::SavedRun> earlier{};  // that this run goes on with
+  std::optional<report::SavedRun> earlier{};  // that this run resumes
 };
 
-// False after a complaint.
+// False after an error was printed.
 bool choose_shard(CertifyOptions& options) {
   const auto found = report::shard_of_process(options.shard, report::variable_of_this_process);
   if (!found) {
@@ -117,8 +117,8 @@ bool choose_shard(CertifyOptions& options) {
   return true;
 }
 
-// The cases that an earlier run has not passed take the place of the globs. False after a
-// complaint.
+// The cases that an earlier run has not passed take the place of the globs. False after an
+// error was printed.
 bool choose_last_failed(CertifyOptions& options) {
   if (options.last_failed.empty()) return true;
   auto ids = report::last_failed(options.last_failed, options.selection.run);
@@ -143,10 +143,10 @@ report::Call call_of(const CertifyOptions& options) {
           .files = options.reports};
 }
 
-// Completes `options` by how the run of --resume was called. Nothing after a complaint.
+// Completes `options` by how the run of --resume was called. Nothing after an error was printed.
 std::optional<report::Resumed> resume(CertifyOptions& options) {
   if (!options.last_failed.empty()) {
-    print_error("--resume and --last-failed both say which cases run: give one of them");
+    print_error("--resume and --last-failed both select the cases: give only one of them");
     return std::nullopt;
   }
   auto out = report::resume(options.resume, {.call = call_of(options),
@@ -162,8 +162,8 @@ std::optional<report::Resumed> resume(CertifyOptions& options) {
   }
   const report::Invocation& was = out->invocation;
   if (!was.call.driver.empty() && !endpoint::driver_named(was.call.driver)) {
-    print_error(fmt::format("{} is of a run with the driver \"{}\", which there is not",
-                            options.resume, text::printable(was.call.driver)));
+    print_error(fmt::format("{} is of a run with the unknown driver \"{}\"", options.resume,
+                            text::printable(was.call.driver)));
     return std::nullopt;
   }
   if (options.endpoint.empty()) options.endpoint = was.call.url;  // else it may have a password
@@ -184,7 +184,7 @@ std::optional<report::Resumed> resume(CertifyOptions& options) {
   return std::move(*out);
 }
 
-// Takes over what a killed run has found. False after a complaint.
+// Takes over what a killed run has found. False after an error was printed.
 bool go_on(report::Resumed earlier, Plan& plan) {
   const report::ReportContext& began = earlier.kept.head.run.context;
   auto finished = finished_cases(earlier, plan.library);
@@ -192,7 +192,7 @@ bool go_on(report::Resumed earlier, Plan& plan) {
     print_error(finished.error());
     return false;
   }
-  print_error("fencepost: goes on with the run that began {}: {} of {} cases have finished\n",
+  print_error("fencepost: resuming the run that began {}: {} of {} cases have finished\n",
               began.started, finished->size(), plan.cases.size());
   plan.suite.finished = std::move(*finished);
   plan.context.started = began.started;
@@ -300,7 +300,7 @@ run::ExitCode settled(const CertifyOptions& options, const run::SuiteResult& res
   const run::ExitCode out =
       options.fail_on_skip ? exit_code_without_skips(code, result.summary) : code;
   if (out != code) {
-    print_error(fmt::format("{} skipped, which --fail-on-skip does not allow: exit code 1",
+    print_error(fmt::format("{} skipped, and --fail-on-skip is given: exit code 1",
                             text::counted(result.summary.skipped, "case")));
   }
   return out;

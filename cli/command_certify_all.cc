@@ -1,4 +1,4 @@
-// fencepost certify-all: every endpoint of a file, some at once, each by a process of its own, and
+// fencepost certify-all: every endpoint of a file, some in parallel, each in its own process, and
 // what they do side by side.
 
 #include <algorithm>
@@ -67,27 +67,27 @@ std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
     if (one.name.empty() || one.name.starts_with('#')) continue;
     std::string wrong;
     if (one.name == "compare" || one.name == "index") {
-      wrong = "the name " + one.name + " is that of the comparison of all";
+      wrong = "the name " + one.name + " is reserved for the comparison";
     } else if (!is_name(one.name)) {
       wrong = "the name must be letters, digits, -, _ and ., as its reports are named after it";
     } else if (one.target.empty() || (!rest.empty() && !rest.starts_with('#'))) {
       wrong = "expected a name, and an endpoint or a descriptor (*.yaml), without blanks in them";
     } else if (!names.insert(one.name).second) {
-      wrong = "the name " + one.name + " was there before";
+      wrong = "the name " + one.name + " occurs twice";
     }
     if (!wrong.empty()) {
       print_error(fmt::format("{}:{}: {}", path, number, wrong));
       constexpr int kMaxDiagnostics = 100;
       if (++bad < kMaxDiagnostics) continue;
       print_error(
-          fmt::format("{} lines of {} are wrong so far; the others were not read", bad, path));
+          fmt::format("{} lines of {} have errors so far; the rest was not read", bad, path));
       return std::nullopt;
     }
     out.push_back(std::move(one));
   }
   if (bad > 0) return std::nullopt;
   if (out.empty()) {
-    print_error(path + ": there is no endpoint in it; a line is a name and an endpoint");
+    print_error(path + ": no endpoint in this file; a line is a name and an endpoint");
     return std::nullopt;
   }
   return out;
@@ -142,7 +142,7 @@ std::optional<ChildProcess> start(std::vector<std::string> arguments,
     print_error(fmt::format("cannot write {}: {}", log, std::strerror(errno)));  // NOLINT
     return std::nullopt;
   }
-  // In a group of its own: Ctrl-C reaches this process alone, which passes it on once.
+  // In its own process group: Ctrl-C reaches only this process, which passes it on once.
   const auto child = ChildProcess::start({.words = std::move(arguments),
                                           .program = "/proc/self/exe",
                                           .variables = std::move(variables),
@@ -232,17 +232,16 @@ run::ExitCode certify_all(const CertifyAllOptions& options) {
   std::error_code failed;
   std::filesystem::create_directories(options.out, failed);
   if (failed) {
-    print_error(fmt::format("cannot make the folder {}: {}", options.out, failed.message()));
+    print_error(fmt::format("cannot create the folder {}: {}", options.out, failed.message()));
     return run::ExitCode::kUsage;
   }
   stop_on_signals();
   FleetRuns(options, *fleet).run();
   if (stop_flag()) {
-    // Reading them all again takes longer than somebody waits who has asked for the end.
-    print_error(
-        fmt::format("interrupted; the reports of the runs are in {}, compare puts them side by "
-                    "side",
-                    options.out));
+    // Reading them all again would delay the end too long.
+    print_error(fmt::format(
+        "interrupted; the reports of the runs are in {}, fencepost compare shows them side by side",
+        options.out));
     return run::ExitCode::kInterrupted;
   }
   CompareOptions compared;

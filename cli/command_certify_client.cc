@@ -30,7 +30,7 @@ struct ClientLibrary {
   std::vector<ClientCase> cases{};
 };
 
-// Nothing after a complaint.
+// Nothing after an error was printed.
 std::optional<ClientLibrary> open_client_library(const std::string& path) {
   std::vector<scenario::SourceFile> files = scenario::built_in_files();
   std::vector<scenario::LoadError> errors;
@@ -58,7 +58,7 @@ bool is_selected(const ClientCase& test_case, const std::vector<std::string>& gl
   return false;
 }
 
-// What happens while it runs, where that is asked for.
+// Progress, where it is requested.
 void tell(const CaseOutcome& outcome, const client_run::CertificateContext& context,
           const CertifyClientOptions& options) {
   if (!options.verbose) return;
@@ -121,7 +121,7 @@ run::ExitCode certify_client(const CertifyClientOptions& options) {
     return run::ExitCode::kUsage;
   }
   if (selected.empty()) {
-    print_error("no case for clients has such an id; --list shows all");
+    print_error("no case for clients has such an id; --dry-run lists all");
     return run::ExitCode::kNothingSelected;
   }
   stop_on_signals();

@@ -51,7 +51,7 @@ bool selects_all(const run::Selection& selection) {
          selection.requirements.empty();
 }
 
-// With the cases that are compared alone.
+// Only the cases that are compared.
 Result<scenario::SourceFile, std::string> selected_part(const std::string& path,
                                                         const run::Selection& selection,
                                                         const scenario::Library& library) {
@@ -95,7 +95,7 @@ CertifyOptions run_options(const CompareOptions& options,
   run.seed = options.seed;
   run.program = options.program;
   run.progress_only = true;
-  run.stress = "none";  // of the cases alone can be said whether they differ
+  run.stress = "none";  // only cases can be compared
   if (!options.profile.empty()) run.profile = options.profile;
   if (!like) {
     if (!run.seed) run.seed = std::random_device()();

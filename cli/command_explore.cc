@@ -75,13 +75,13 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
 }
 
 run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
-  text::print("fencepost explore {}  endpoint {}  {} at once", report::suite_version(),
+  text::print("fencepost explore {}  endpoint {}  {} in parallel", report::suite_version(),
               endpoint.url(), run.explore.jobs);
   if (run.explore.all != nullptr) {
     text::print("  all workloads of depth {}\n", run.explore.all->depth());
     for (const std::string& part : run.explore.all->bound()) text::print("  {}\n", part);
   } else {
-    text::print("  seed {}  time {}\n", run.explore.seed,
+    text::print("  seed {}  duration {}\n", run.explore.seed,
                 run.options.max_time.empty() ? "60s" : run.options.max_time);
   }
   text::print("judged by {}\n", search::basis_text(run.explore.judged.oracle.basis,
@@ -103,7 +103,7 @@ struct Replayable {
   search::SavedWorkload saved;
 };
 
-// The files at a path: itself, or all workloads below a folder, sorted. Complains of what is wrong.
+// The files at a path: itself, or all workloads below a folder, sorted. Prints the errors.
 bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
   std::vector<std::string> files = {path};
   std::error_code error;
@@ -126,7 +126,7 @@ bool read_workloads(const std::string& path, std::vector<Replayable>& out) {
       good = false;
     }
   }
-  if (files.empty()) print_error("there is no *.trace in " + path);
+  if (files.empty()) print_error("no *.trace in " + path);
   return good && !files.empty();
 }
 
@@ -137,7 +137,7 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
   std::size_t not_run = 0;
   run.explore.judged.keeps_packets = true;
   for (const Replayable& each : all) {
-    run.explore.run_id = random_run_id();  // keys and clients of its own
+    run.explore.run_id = random_run_id();  // its own keys and clients
     const auto runs = search::rerun(endpoint, each.saved.trace, kReplays, run.explore, stop_flag());
     if (!runs) {
       print_error("the endpoint was lost during the run: " + runs.error().text);
@@ -205,7 +205,7 @@ run::ExitCode explore(const ExploreOptions& options) {
                         ? (options.exhaustive > 0 ? kAsLongAsItTakes : kRandomTime)
                         : scenario::parse_duration(options.max_time);
   if (!time || time->count() == 0) {
-    print_error("--max-time " + options.max_time + " must be a duration such as 90s or 5m");
+    print_error("--duration " + options.max_time + " must be a duration such as 90s or 5m");
     return run::ExitCode::kUsage;
   }
   std::optional<workload::Enumeration> all;

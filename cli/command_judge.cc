@@ -46,18 +46,18 @@ void print_rules(const report::RulesSince& since, const report::EvidenceHead& he
     text::print("rules: the same as those of the run\n");
     return;
   }
-  text::print("rules: others than those of the run (fencepost {})\n",
+  text::print("rules: different from those of the run (fencepost {})\n",
               text::printable(head.run.version));
   line("changed", since.changed);
-  line("no longer there", since.gone);
-  line("new, and not in the evidence", since.added);
+  line("removed", since.gone);
+  line("new, not in the evidence", since.added);
 }
 
 // Why a file is refused whose head leaves out what it shows: these cases.
 std::string left_out_text(const std::string& file, const std::vector<std::string>& ids) {
   return fmt::format(
-      "{}: its own head leaves out, by the selection, the cases or what the endpoint offers, what "
-      "the file shows: {}; this is not the head that the run has written",
+      "{}: the selection, cases or capabilities in its header exclude cases that the file "
+      "contains: {}; the run did not write this header",
       file, some_of(ids));
 }
 
@@ -79,8 +79,8 @@ void print_agreement(const std::map<std::string, std::string>& then,
                                   text::printable(verdict), found->second));
     }
   }
-  text::print("verdicts: {} the same as those of the run, {} not\n", same, lines.size());
-  if (absent > 0) text::print("  {} of the run have no whole evidence\n", absent);
+  text::print("verdicts: {} the same as in the run, {} different\n", same, lines.size());
+  if (absent > 0) text::print("  {} of the run have incomplete evidence\n", absent);
   for (const std::string& line : lines) text::print("{}\n", line);
 }
 
@@ -93,7 +93,7 @@ struct Judgement {
   run::SuiteOptions suite;
 };
 
-// False after a complaint where it cannot be read; warns where it does not come to its end.
+// False after an error was printed where it cannot be read; warns where it is truncated.
 bool can_be_judged(const std::string& file,
                    const Result<endpoint::Recorded, std::string>& recorded) {
   if (!recorded) {
@@ -101,13 +101,13 @@ bool can_be_judged(const std::string& file,
     return false;
   }
   if (!recorded->twice().empty()) {
-    print_error(fmt::format("{} has two sessions of {}: no run writes that", file,
+    print_error(fmt::format("{} has two sessions of {}, which no run writes", file,
                             some_of({recorded->twice().begin(), recorded->twice().end()})));
     return false;
   }
   if (!recorded->diagnostic().empty()) {
     print_error(
-        fmt::format("warning: {}: {}; what is before it is judged", file, recorded->diagnostic()));
+        fmt::format("warning: {}: {}; what comes before is judged", file, recorded->diagnostic()));
   }
   return true;
 }
@@ -175,7 +175,7 @@ std::vector<std::string> well_or_gone(const run::SuiteResult& result,
   return ids;
 }
 
-// What clients that asked at once have shown, judged again; nothing where they did not ask.
+// The history of the concurrent clients, judged again; nothing where there were none.
 Result<std::optional<run::StressResult>, std::string> stress_again(const std::string& file,
                                                                    const Judgement& judgement) {
   const auto end = report::read_run_end(judgement.recorded.end());
@@ -186,7 +186,7 @@ Result<std::optional<run::StressResult>, std::string> stress_again(const std::st
       run::StressResult{.workload = "unknown", .seed = judgement.context.seed});
   out.command = "fencepost check " + text::shell_word(file);
   if (!has_history && out.requests == 0) return std::optional(std::move(out));  // it did not begin
-  if (!has_history) return fail(file + ": it lacks the history of the clients that asked at once");
+  if (!has_history) return fail(file + ": the history of the concurrent clients is missing");
   const auto checked = histories::check_history(file, CheckOptions().max_steps);
   if (!checked) return fail(checked.error());
   return std::optional(concurrency::judged_again(*checked, std::move(out)));
@@ -201,7 +201,7 @@ void note_end(Judgement& judgement, run::SuiteResult& result) {
   } else if (result.summary.not_run > 0 || judgement.recorded.end().empty()) {
     result.interrupted = true;
     judgement.context.stopped_because =
-        diagnostic.empty() ? "the run did not come to its end" : "the evidence ends: " + diagnostic;
+        diagnostic.empty() ? "the run did not finish" : "the evidence ends: " + diagnostic;
   }
 }
 
@@ -244,8 +244,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const report::NotJudged hidden = report::not_judged(judgement.recorded.unread(), judgement.head);
   if (!hidden.of_no_case.empty()) {
     print_error(fmt::format(
-        "{}: it has sessions that no run of its cases asks for: {}; this is not the file that the "
-        "run has written",
+        "{}: it has sessions that its cases do not use: {}; the run did not write this file",
         options.file, some_of(hidden.of_no_case)));
     return run::ExitCode::kUsage;
   }
@@ -261,13 +260,11 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const auto now = report::verdict_texts(result);
   std::vector<std::string> unjudged = report::no_longer_judged(then, now);
   unjudged.insert(unjudged.end(), left_out.by_new_rules.begin(), left_out.by_new_rules.end());
-  const auto gone =
-      leave_open(result, unjudged, library.cases,
-                 "it did not pass in the run, and this version does not judge it any more");
-  const auto hidden_gone =
-      leave_open(result, well_or_gone(result, hidden.cases), library.cases,
-                 "the file has requests of it that this version does not come to: what they were "
-                 "answered is not judged");
+  const auto gone = leave_open(result, unjudged, library.cases,
+                               "it did not pass in the run, and this version no longer judges it");
+  const auto hidden_gone = leave_open(result, well_or_gone(result, hidden.cases), library.cases,
+                                      "the file has requests of this case that this version does "
+                                      "not send: their responses are not judged");
   if (*stress) {
     concurrency::mark_failures(**stress, library.catalogue, judgement.suite.strict, result);
     result.stress = std::move(**stress);
@@ -298,8 +295,8 @@ run::ExitCode judge(const JudgeOptions& options) {
   }
   if (!head->has_packets) {
     print_error(fmt::format(
-        "{0} has the results of its run, and nothing of what was asked and answered, which only a "
-        "run with --evidence keeps: make reports of it with `fencepost merge {0} --json FILE`",
+        "{0} has the results of its run, but no requests and responses, which only certify "
+        "--evidence records: make reports from it with `fencepost merge {0} --json FILE`",
         text::shell_word(options.file)));
     return run::ExitCode::kUsage;
   }

@@ -31,7 +31,7 @@ void take_findings(clients::Judge& judge, client_report::JudgedClients& judged) 
   }
 }
 
-// What is found; nothing after a complaint.
+// What is found; nothing after an error was printed.
 std::optional<client_report::JudgedClients> judge_capture(const JudgeClientsOptions& options) {
   clients::JudgeOptions of_judge{.store_node = options.node_id, .clock_offset = std::nullopt};
   of_judge.from_start = options.from_start;
@@ -79,14 +79,14 @@ std::optional<client_report::JudgedClients> judge_log(const JudgeClientsOptions&
   return out;
 }
 
-// Complains otherwise.
+// Prints an error otherwise.
 bool can_be_done(const JudgeClientsOptions& options) {
   if (options.pcap.empty() == options.from.empty()) {
-    print_error("say what is judged: one of --pcap and --from");
+    print_error("give one of --pcap and --from");
     return false;
   }
   if (options.pcap.empty() && (options.from_start || !options.clock_offset.empty())) {
-    print_error("--from-start and --clock-offset are for --pcap; a log says both");
+    print_error("--from-start and --clock-offset need --pcap; a log contains both");
     return false;
   }
   return succeeded(report::check_writable(options.reports));

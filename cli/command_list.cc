@@ -53,7 +53,7 @@ std::string certify_with(const std::string& scenarios) {
   return "fencepost certify --scenarios " + text::shell_word(scenarios);
 }
 
-// A family as a whole; false when there is none of this id.
+// A family as a whole; false when no family has this id.
 bool explain_family(const std::string& id, const scenario::Library& library) {
   std::vector<const scenario::Case*> members;
   for (const scenario::Case& test_case : library.cases) {
@@ -85,7 +85,7 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
       return std::nullopt;
     }
     if (read->empty()) {
-      print_error("fencepost: there is no *.yaml in the folder {}\n", scenarios);
+      print_error("fencepost: no *.yaml in the folder {}\n", scenarios);
       return std::nullopt;
     }
     files = std::move(*read);
@@ -136,7 +136,7 @@ run::ExitCode list_faults(bool json) {
   return run::ExitCode::kConformant;
 }
 
-// Where right stores differ, and the sentence that leaves it open.
+// Where conforming stores differ, and the sentence that leaves it unspecified.
 run::ExitCode list_choices(const scenario::Catalogue& catalogue, bool json) {
   ordered_json out = ordered_json::array();
   for (const store::Axis& choice : store::kChoices) {
@@ -207,7 +207,7 @@ run::ExitCode list(const ListOptions& options) {
   if (options.what == "faults") return list_faults(options.json);
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
-  if (options.what == "axes") return list_choices(library->catalogue, options.json);
+  if (options.what == "choices") return list_choices(library->catalogue, options.json);
   if (options.what == "requirements") return list_requirements(library->catalogue, options);
   ordered_json out = ordered_json::array();
   for (const scenario::Case& test_case : library->cases) {
@@ -239,8 +239,8 @@ run::ExitCode explain_nearly(const std::string& id, const scenario::Library& lib
     begin.push_back(each);
   }
   const std::string guess = scenario::nearest(id, known);
-  print_error("fencepost: there is no requirement, no case and no fault {}{}\n", id,
-              !begin.empty()  ? "; these begin like it:"
+  print_error("fencepost: no requirement, case or fault is named {}{}\n", id,
+              !begin.empty()  ? "; these begin with it:"
               : guess.empty() ? "; see fencepost list"
                               : "; did you mean " + guess + "?");
   for (std::size_t i = 0; i < std::min(kMax, begin.size()); ++i)
@@ -288,7 +288,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = load_library(files, errors);
   (void)client_run::load_client_cases(files, library.catalogue.ids(), errors);
-  // What is no YAML is so to both loaders.
+  // Both loaders report invalid YAML.
   std::set<std::string> printed;
   std::erase_if(errors, [&](const scenario::LoadError& each) {
     return !printed.insert(describe(each)).second;
@@ -297,7 +297,7 @@ run::ExitCode lint(const std::vector<std::string>& paths) {
     const auto unchecked = scenario::requests_with_unchecked_outcomes(test_case);
     errors.insert(errors.end(), unchecked.begin(), unchecked.end());
   }
-  // Only a library with a catalogue of its own is a whole one, whose rules all need cases.
+  // Only a library with its own catalogue is complete: all its rules need cases.
   std::vector<scenario::LoadError> warnings;
   if (errors.empty() && std::any_of(files.begin(), files.end(), scenario::is_catalogue)) {
     matrix::CoverageProblems problems = check_coverage(matrix::make_matrix(library));

@@ -21,7 +21,7 @@ bool refuse(const std::string& text) {
   return false;
 }
 
-// Adds what the report at `path` found, if there is a path. False after a complaint.
+// Adds what the report at `path` found, if there is a path. False after an error was printed.
 bool read_report(const std::string& path, matrix::Matrix& matrix) {
   if (path.empty()) return true;
   const auto file = scenario::read_file(path);
@@ -30,7 +30,7 @@ bool read_report(const std::string& path, matrix::Matrix& matrix) {
   if (!findings) return refuse(fmt::format("cannot use the report {}: {}", path, findings.error()));
   add_findings(matrix, std::move(*findings));
   if (matrix.absent_cases == matrix.library->cases.size()) {
-    return refuse("the report " + path + " has none of the cases here");
+    return refuse("the report " + path + " contains none of these cases");
   }
   return true;
 }

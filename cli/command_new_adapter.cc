@@ -21,17 +21,17 @@ run::ExitCode new_adapter(const NewAdapterOptions& options) {
   }
   const fs::path folder(options.folder);
   std::error_code error;
-  // All or nothing: what stands there is somebody's work.
+  // All or nothing: existing files may be a user's work.
   for (const scenario::SourceFile& each : adapter->files) {
     if (!fs::exists(folder / each.name, error)) continue;
-    print_error((folder / each.name).string() + " is there already; name a folder without it");
+    print_error((folder / each.name).string() + " exists already; name another folder");
     return run::ExitCode::kUsage;
   }
   for (const scenario::SourceFile& each : adapter->files) {
     const fs::path path = folder / each.name;
     fs::create_directories(path.parent_path(), error);
     if (error) {
-      print_error("cannot make " + path.parent_path().string() + ": " + error.message());
+      print_error("cannot create " + path.parent_path().string() + ": " + error.message());
       return run::ExitCode::kUsage;
     }
     if (const auto written = report::write_file(path.string(), each.content); !written) {
@@ -41,8 +41,8 @@ run::ExitCode new_adapter(const NewAdapterOptions& options) {
     text::print("wrote {}\n", path.string());
   }
   std::string said = "\nIt runs as it is, around the client in " + adapter->client +
-                     ": put your SDK in its place. What it is told and has to say: "
-                     "docs/CLIENTS.md.\n\n";
+                     ": put your SDK in its place. The commands it gets and the results it "
+                     "returns: docs/CLIENTS.md.\n\n";
   said += "    cd " + text::shell_word(options.folder) + "\n";
   if (!adapter->build.empty()) said += "    " + adapter->build + "\n";
   said += "    fencepost certify-client -- " + adapter->command + "\n";

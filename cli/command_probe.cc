@@ -1,4 +1,4 @@
-// The command that finds out about an endpoint and writes a descriptor of it.
+// The command that finds out what an endpoint can do and writes its descriptor.
 
 #include <atomic>
 #include <chrono>
@@ -68,8 +68,8 @@ class TimeLimit {
   std::thread thread_;  // last: it uses the others
 };
 
-// The summary and the descriptor; where the descriptor goes to standard output, the summary makes
-// way.
+// The summary and the descriptor; where the descriptor goes to standard output, the summary goes
+// to standard error.
 run::ExitCode report(const ProbeOptions& options, const target::Findings& findings,
                      const target::ProbeContext& context) {
   const std::string descriptor = to_descriptor(findings, context);
@@ -106,8 +106,8 @@ run::ExitCode probe(const ProbeOptions& options) {
   const TimeLimit limit(std::chrono::milliseconds(
       static_cast<std::int64_t>(static_cast<double>(time->count()) * options.timeout_scale)));
   const auto out_of_time = [&] {
-    print_error("the endpoint has not answered all questions within " + options.max_time +
-                "; no descriptor is written: --max-time gives it more");
+    print_error("the endpoint has not answered all requests within " + options.max_time +
+                "; no descriptor is written. --max-time allows more time");
     return run::ExitCode::kInconclusive;
   };
   const auto target =

@@ -21,11 +21,11 @@ namespace {
 // Every new message is judged together with all before it; so not after each one.
 constexpr std::chrono::seconds kReachTimeout{2};
 constexpr std::chrono::seconds kJudgeInterval{1};
-// Brokers route a request to the store and to subscribers; nobody says in which order, and how
-// long the one comes after the other.
+// Brokers route a request to the store and to subscribers, in an unspecified order and with an
+// unspecified delay between the two.
 constexpr std::chrono::milliseconds kSlackOfEndpoint{250};
 
-// What the options ask for.
+// What the options select.
 run::ExitCode write_all(const RecordOptions& options, const record::Capture& capture,
                         std::chrono::milliseconds usual_slack, record::FlagWatcher watcher = {}) {
   const auto slack = options.slack.empty() ? usual_slack : *scenario::parse_duration(options.slack);
@@ -75,7 +75,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   if (!options.time.empty()) {
     time = scenario::parse_duration(options.time);
     if (!time || time->count() == 0) {
-      print_error("--time " + options.time + " must be a duration such as 90s or 5m");
+      print_error("--duration " + options.time + " must be a duration such as 90s or 5m");
       return run::ExitCode::kUsage;
     }
   }
@@ -83,8 +83,8 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   if (!descriptor) return run::ExitCode::kUsage;
   if (!descriptor->url.starts_with("mqtt")) {
     print_error(
-        "nobody else uses that endpoint; to record what clients of a reference store do: "
-        "fencepost serve --record FILE");
+        "no other client uses that endpoint; to record clients of a reference store: fencepost "
+        "serve --record FILE");
     return run::ExitCode::kUsage;
   }
   stop_on_signals();
@@ -96,7 +96,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
   // As certify says it, in the words of the resolver and the system; Paho has one text for all.
   if (const auto reached = target->endpoint->check_reachable(kReachTimeout); !reached) {
     if (stop_flag()) {
-      print_error("interrupted before there was anything to record");
+      print_error("interrupted before the recording began");
       return run::ExitCode::kInterrupted;
     }
     print_error(fmt::format("no broker at {}: {}", target->endpoint->url(), reached.error().text));
@@ -121,7 +121,7 @@ run::ExitCode from_endpoint(const RecordOptions& options) {
         print(watcher.judge_new(capture));
       });
   if (!result && stop_flag()) {
-    print_error("interrupted before there was anything to record");
+    print_error("interrupted before the recording began");
     return run::ExitCode::kInterrupted;
   }
   if (!result) {
@@ -142,11 +142,11 @@ run::ExitCode record(const RecordOptions& options) {
   const int ways =
       (endpoint ? 1 : 0) + (options.pcap.empty() ? 0 : 1) + (options.from.empty() ? 0 : 1);
   if (ways != 1) {
-    print_error("say what is recorded: one of --endpoint (or --descriptor), --pcap and --from");
+    print_error("give the source: one of --endpoint (or --descriptor), --pcap and --from");
     return run::ExitCode::kUsage;
   }
   if (options.out.empty() && options.history.empty()) {
-    print_error("say what is written: --out (cases), --history, or both");
+    print_error("give the output: --out (cases), --history, or both");
     return run::ExitCode::kUsage;
   }
   if (!options.slack.empty() && !scenario::parse_duration(options.slack)) {

@@ -78,7 +78,7 @@ run::ExitCode replay(const ReplayOptions& options) {
   if (session.saved.cases.empty()) {
     const bool broken = !session.run.load_errors.empty();
     print_error(broken ? "no file could be loaded; scenarios/FORMAT.md describes the format"
-                       : "there is no case in these files and folders");
+                       : "no case in these files and folders");
     return not_begun(options, session, "no case",
                      broken ? run::ExitCode::kUsage : run::ExitCode::kNothingSelected);
   }

@@ -27,7 +27,7 @@
 namespace fencepost::cli {
 namespace {
 
-// Opens reference endpoints with the stores that are asked for: `scheme` is "embedded" or
+// Opens reference endpoints with the requested stores: `scheme` is "embedded" or
 // "inproc:".
 selftest::OpenSubject opener(const std::string& scheme, endpoint::Driver driver) {
   return [scheme, driver](const store::Fault* fault, codec::DialectId dialect,
@@ -123,7 +123,7 @@ run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Lib
   const selftest::ConformingStoresResult result = selftest::run_conforming_stores(
       library.cases, library.catalogue, conforming_opener(), options, stop_flag(),
       [&](std::size_t done, std::size_t total) {
-        if (live) text::print("\r\033[K  {}/{} right stores", done, total);
+        if (live) text::print("\r\033[K  {}/{} conforming stores", done, total);
         if (live) std::fflush(stdout);
       });
   if (live) text::print("\r\033[K");
@@ -140,17 +140,17 @@ run::ExitCode selftest(const SelftestOptions& command) {
   if (command.right > 0) return selftest_right(command, *library);
   if (command.pairs > 0) return selftest_pairs(command, *library);
   if (command.endpoint != "inproc:" && command.endpoint != "embedded") {
-    print_error("--endpoint " + command.endpoint + ": wrong stores run embedded or inproc:");
+    print_error("--endpoint " + command.endpoint + ": faulty stores run embedded or inproc:");
     return run::ExitCode::kUsage;
   }
   if (!succeeded(report::check_writable(command.reports))) return run::ExitCode::kUsage;
   for (const std::string& glob : command.only) {
     if (matches_one(glob)) continue;
-    print_error("--fault " + glob + ": no such fault; `fencepost list faults` has all of them");
+    print_error("--fault " + glob + ": no such fault; `fencepost list faults` shows all");
     return run::ExitCode::kNothingSelected;
   }
   const bool embedded = command.endpoint == "embedded";
-  // Cases with payloads of MiB are asked of hundreds of stores: memory that goes back to the system
+  // Cases with payloads of MiB run against hundreds of stores: memory that goes back to the system
   // after each comes again page by page, which is a fifth of the time.
   constexpr int kKept = 1 << 30;
   mallopt(M_MMAP_THRESHOLD, kKept);  // NOLINT(concurrency-mt-unsafe): there are no threads yet

@@ -37,7 +37,7 @@ constexpr std::uint16_t kPlainPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
 constexpr std::chrono::minutes kMaxHold{1};
 
-// The content of the authorization file, checked; nothing after a complaint.
+// The content of the authorization file, checked; nothing after an error was printed.
 std::optional<std::string> read_authorization(const std::string& path) {
   const auto file = scenario::read_file(path);
   if (!file) {
@@ -52,7 +52,7 @@ std::optional<std::string> read_authorization(const std::string& path) {
   return file->content;
 }
 
-// The conditions that the options name; nothing after a complaint.
+// The conditions that the options name; nothing after an error was printed.
 std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options) {
   endpoint::Conditions out;
   for (const auto& [name, text] : {std::pair{"clock-offset", &options.clock_offset},
@@ -66,8 +66,8 @@ std::optional<endpoint::Conditions> read_conditions(const ServeOptions& options)
   return out;
 }
 
-// What is wrong with the store that the options name, nothing with the right one; std::nullopt
-// after a complaint.
+// The faults of the store that the options name, none of the conforming one; std::nullopt
+// after an error was printed.
 std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& options) {
   using Faults = std::vector<const store::Fault*>;
   if (options.fault.empty() && options.null.empty()) return Faults{};
@@ -81,32 +81,33 @@ std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& 
     return std::nullopt;
   }
   if (!options.null.empty() && faults->front()->kind != store::FaultKind::kNull) {
-    print_error("--null " + options.null + ": that store does something; say --fault");
+    print_error("--null " + options.null +
+                ": that is a faulty store, not an idle one: use --fault");
     return std::nullopt;
   }
   return std::move(*faults);
 }
 
-// Complains otherwise.
+// Prints an error otherwise.
 bool right_can_be_served(const ServeOptions& options,
                          const std::vector<const store::Fault*>& faults) {
   if (options.right.empty()) return true;
   if (!faults.empty()) {
-    print_error("--fault and --right: a broker serves one store");
+    print_error("--fault and --variant: a broker serves one store");
     return false;
   }
   if (options.control) {
-    print_error("--control and --right: only the reference store can be changed while it runs");
+    print_error("--control and --variant: only the reference store can be changed while it runs");
     return false;
   }
   if (const auto right = store::parse_decisions(options.right); !right) {
-    print_error("--right " + options.right + ": " + right.error());
+    print_error("--variant " + options.right + ": " + right.error());
     return false;
   }
   return true;
 }
 
-// Complains otherwise.
+// Prints an error otherwise.
 bool files_can_be_written(const ServeOptions& options) {
   for (const std::string& file : {options.ready_file, options.record, options.tls}) {
     if (!file.empty() && !succeeded(report::check_writable(file))) return false;
@@ -124,11 +125,11 @@ void announce(const ServeOptions& options, const std::vector<const store::Fault*
                 fault->name, fault->text);
   }
   if (!options.right.empty()) {
-    text::print("fencepost: it is another right store: {}\n",
+    text::print("fencepost: it is another conforming store: {}\n",
                 store::to_text(*store::parse_decisions(options.right)));
   }
   if (options.judge_clients) {
-    text::print("fencepost: clients are judged: a line for each rule that one breaks\n");
+    text::print("fencepost: clients are judged: a line for each broken rule\n");
   }
   if (options.control) {
     text::print("fencepost: messages to fencepost/control change it: docs/CLIENTS.md\n");
@@ -141,26 +142,26 @@ run::ExitCode worse(run::ExitCode one, run::ExitCode other) {
   return one == run::ExitCode::kConformant ? other : one;
 }
 
-// Complains otherwise.
+// Prints an error otherwise.
 bool judge_options_fit(const ServeOptions& options) {
   const auto does_not_fit = [](const std::string& text) {
     print_error(text);
     return false;
   };
   if (!options.judge_clients) {
-    if (!options.command.empty()) return does_not_fit("-- COMMAND is for --judge-clients");
+    if (!options.command.empty()) return print_error("-- COMMAND needs --judge-clients");
     if (!options.reports.none()) {
-      return does_not_fit("--json, --junit and --html are for --judge-clients");
+      return print_error("--json, --junit and --html need --judge-clients");
     }
     if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
-      return does_not_fit("--hold-puback and --drop-at-puback are for --judge-clients");
+      return print_error("--puback-delay and --drop-at-puback need --judge-clients");
     }
     return true;
   }
   const auto hold = scenario::parse_duration(options.hold_puback);
   if (!hold || *hold > kMaxHold) {
-    return does_not_fit("--hold-puback must be a duration such as 200ms, at most 1m, not \"" +
-                        options.hold_puback + "\"");
+    return print_error("--puback-delay must be a duration such as 200ms, at most 1m, not \"" +
+                       options.hold_puback + "\"");
   }
   return !options.control ||
          does_not_fit("--judge-clients and --control: the clock of the store may change");
@@ -184,7 +185,7 @@ struct JudgedBroker {
               wall_clock) {}
 
   serve::ClientJudge judge;
-  std::unique_ptr<serve::JudgedCommand> command{};  // null: there is none
+  std::unique_ptr<serve::JudgedCommand> command{};  // may be null
   std::unique_ptr<endpoint::Tap> tap{};             // last: its thread uses the judge
 };
 
@@ -194,7 +195,7 @@ void print_findings(JudgedBroker& judged) {
   if (!lines.empty()) std::fflush(stdout);
 }
 
-// Listens where clients are to come; false after a complaint.
+// Listens where clients are to come; false after an error was printed.
 bool open_tap(const ServeOptions& options, const std::optional<endpoint::TlsListener>& tls,
               const std::string& broker_socket, JudgedBroker& judged) {
   const std::uint16_t usual = !options.command.empty() ? 0 : tls ? kTlsPort : kPlainPort;
@@ -214,12 +215,12 @@ bool open_tap(const ServeOptions& options, const std::optional<endpoint::TlsList
     judged.tap = std::move(*tap);
     return true;
   }
-  print_error(fmt::format("port {} of {}: {}; choose another one with --port", wanted, options.bind,
+  print_error(fmt::format("port {} of {}: {}; choose another with --port", wanted, options.bind,
                           tap.error()));
   return false;
 }
 
-// False after a complaint.
+// False after an error was printed.
 bool start_command(const ServeOptions& options, const std::string& url, JudgedBroker& judged) {
   if (options.command.empty()) return true;
   judged.judge.add_command(options.command);
@@ -272,16 +273,17 @@ run::ExitCode watch(const ServeOptions& options, endpoint::BrokerProcess& broker
   }
   (void)end_judge(true);
   (void)end(traffic);
-  print_error("the broker ended by itself; run again with -v to see its log");
+  print_error("the broker ended unexpectedly; run again with -v to see its log");
   return run::ExitCode::kUnreachable;
 }
 
-// What the broker is started with, as far as it depends on no file; nothing after a complaint.
+// What the broker is started with, as far as it depends on no file; nothing after an error was
+// printed.
 std::optional<endpoint::BrokerOptions> broker_options_of(
     const ServeOptions& options, const std::vector<const store::Fault*>& faults) {
   const auto dialect = codec::dialect_named(options.profile);
   if (!dialect) {
-    print_error("--profile " + options.profile + " is neither documented nor deployed");
+    print_error("--dialect " + options.profile + " is neither documented nor deployed");
     return std::nullopt;
   }
   if (!hlc::is_plain_node_id(options.node_id)) {
@@ -353,7 +355,7 @@ run::ExitCode serve(const ServeOptions& options) {
   std::optional<JudgedBroker> judged;
   std::optional<endpoint::TlsListener> tls_of_tap;
   if (options.judge_clients) {
-    // The broker gets a socket of its own, which nobody else reaches: clients come to the tap,
+    // The broker gets its own socket, which no client reaches: clients connect to the tap,
     // which has its TLS.
     broker_options->private_socket = true;
     tls_of_tap = std::exchange(broker_options->tls, std::nullopt);
@@ -371,7 +373,7 @@ run::ExitCode serve(const ServeOptions& options) {
   if (!broker) {
     (*traffic)->discard();
     const bool in_use = broker.error().kind == endpoint::StartErrorKind::kPortInUse;
-    print_error(broker.error().text + (in_use ? "; choose another one with --port" : ""));
+    print_error(broker.error().text + (in_use ? "; choose another with --port" : ""));
     return broker.error().kind == endpoint::StartErrorKind::kFailed ? run::ExitCode::kInternal
                                                                     : run::ExitCode::kUsage;
   }

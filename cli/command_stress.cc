@@ -58,7 +58,7 @@ struct Setup {
   milliseconds duration;
   std::uint64_t seed;
   std::string history;                        // where it is written
-  std::set<std::string, std::less<>> waived;  // rules that do not bind the store
+  std::set<std::string, std::less<>> waived;  // rules that do not apply to the store
   milliseconds clock_offset{0};
   milliseconds on_the_way{0};
 
@@ -312,7 +312,7 @@ run::ExitCode report_run(const Setup& setup, const scenario::Library& library,
   return succeeded(written) ? exit_code(run) : run::ExitCode::kInternal;
 }
 
-// Where nobody has said where: what stands in the folder is somebody's, and stays.
+// The default place: existing files in the folder may be a user's, and are kept.
 std::string unused_name(std::uint64_t seed) {
   std::string out = fmt::format("stress-{}.jsonl", seed);
   std::error_code ignored;
@@ -323,7 +323,7 @@ std::string unused_name(std::uint64_t seed) {
   return out;
 }
 
-// False after a complaint.
+// False after an error was printed.
 bool take_times(const StressOptions& options, Setup& setup) {
   if (!options.clock_offset.empty()) {
     endpoint::Conditions conditions;
@@ -337,7 +337,7 @@ bool take_times(const StressOptions& options, Setup& setup) {
   if (options.on_the_way.empty()) return true;
   const auto time = scenario::parse_duration(options.on_the_way);
   if (!time || *time > kMaxOnTheWay) {
-    print_error("--on-the-way " + options.on_the_way +
+    print_error("--network-delay " + options.on_the_way +
                 " must be a duration such as 200ms, at most 1h");
     return false;
   }

@@ -30,14 +30,13 @@ namespace fencepost::cli {
 namespace {
 
 // Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
-// at once.
+// in parallel.
 constexpr std::size_t kNetworkJobs = 64;
-// Against brokers of our own there is nobody to be considerate of, so that all cases that wait can
-// do so at once. The cases that do not wait are limited by this machine's cores, unless replies are
-// held back.
+// Our own brokers have no other users, so that all cases that wait can do so in parallel. The cases
+// that do not wait are limited by this machine's cores, unless replies are held back.
 constexpr endpoint::Duration kPromptReply = std::chrono::milliseconds(5);
 
-// Fewer run at once where all their keys might not fit.
+// Fewer run in parallel where their keys might not fit.
 constexpr std::size_t kKeysOfACase = 16;
 
 std::atomic<bool> stop_requested{false};
@@ -47,11 +46,11 @@ sem_t first_signal;
 
 void request_stop(int signal) {
   stop_requested = true;
-  if (signalled.exchange(true)) _exit(128 + signal);  // the second time, at once
+  if (signalled.exchange(true)) _exit(128 + signal);  // the second time, immediately
   sem_post(&first_signal);
 }
 
-// What is under way may end in order for a while; then nobody waits for the endpoint any more.
+// What is in flight has some time to finish; then all waits for the endpoint are cancelled.
 void end_waits_after_signal() {
   constexpr std::chrono::milliseconds kGrace{1'000};
   while (sem_wait(&first_signal) != 0) {
@@ -208,26 +207,19 @@ Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
 std::optional<RunBasis> prepare_run(const RunFlags& flags) {
   auto descriptor = read_descriptor({flags.endpoint, flags.descriptor});
   if (!descriptor) return std::nullopt;
-  const auto profile = flags.profile.empty()
-                           ? std::optional(descriptor->profile.value_or(codec::Profile::kAuto))
-                           : codec::profile_named(flags.profile);
-  if (!profile) {
-    print_error("--profile " + flags.profile + " is not one of auto, documented, deployed");
-    return std::nullopt;
-  }
-  const auto edition = flags.edition.empty()
-                           ? std::optional(descriptor->edition.value_or(scenario::Edition::kAuto))
-                           : scenario::edition_named(flags.edition);
-  if (!edition) {
-    print_error("--wording " + flags.edition + " is not one of auto, preview, ga");
-    return std::nullopt;
-  }
+  // The options take no other words than these.
+  const codec::Profile profile = flags.profile.empty()
+                                     ? descriptor->profile.value_or(codec::Profile::kAuto)
+                                     : codec::profile_named(flags.profile).value();
+  const scenario::Edition edition = flags.edition.empty()
+                                        ? descriptor->edition.value_or(scenario::Edition::kAuto)
+                                        : scenario::edition_named(flags.edition).value();
   descriptor->mqtt.driver =
       endpoint::driver_named(flags.driver).value_or(endpoint::Driver::kBuiltin);
   std::random_device device;
   return RunBasis{.descriptor = *std::move(descriptor),
-                  .settings = {.profile = *profile,
-                               .edition = *edition,
+                  .settings = {.profile = profile,
+                               .edition = edition,
                                .run_id = random_run_id(),
                                .seed = flags.seed.value_or(device()),
                                .timeout_scale = flags.timeout_scale}};
@@ -273,7 +265,7 @@ void stop_on_signals() {
   sem_init(&first_signal, 0, 0);
   try {
     std::thread(end_waits_after_signal).detach();
-  } catch (const std::system_error&) {  // then what is under way takes its time
+  } catch (const std::system_error&) {  // then waits are not cancelled
   }
   std::signal(SIGINT, request_stop);
   std::signal(SIGTERM, request_stop);

@@ -34,7 +34,7 @@ void print_error(fmt::format_string<text::detail::Shown<Values>&...> format,
 // feed of a name or a value cannot be taken for a line of ours.
 void print_error(const std::string& text);
 
-// Complains of the error, if there is one, and returns whether there is none.
+// Prints the error, if there is one, and returns whether there is none.
 [[nodiscard]] bool succeeded(const Result<void, std::string>& done);
 
 // While it lives, GitHub's runner takes nothing that is printed for a command, though
@@ -57,12 +57,12 @@ struct EndpointChoice {
   std::string descriptor;  // a file
 };
 
-// The descriptor, with the URL in the place of its own when there is one. Complains and returns
+// The descriptor, with the URL in place of its own when there is one. Prints the error and returns
 // nothing when the file cannot be read or is not right.
 [[nodiscard]] std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice);
 
 // Opens what the descriptor names; a reference store of our own speaks the dialect that it is
-// judged by. Complains when that fails.
+// judged by. Prints the error when that fails.
 [[nodiscard]] Result<target::Target, target::TargetError> open_judged_by(
     codec::Profile profile, const target::Descriptor& descriptor);
 [[nodiscard]] run::ExitCode exit_code(const target::TargetError& error);
@@ -74,15 +74,15 @@ struct EndpointChoice {
 [[nodiscard]] endpoint::Capabilities offered_by(const endpoint::Endpoint& endpoint,
                                                 const run::PreflightReport& seen);
 
-// How many cases at once, unless the user says: fewer where a small quota is shared by all.
+// How many cases run in parallel by default: fewer where all share a small quota.
 struct Concurrency {
-  std::size_t jobs = 1;     // cases at once
-  std::size_t running = 1;  // of these, at most so many that do not wait
+  std::size_t jobs = 1;     // cases in parallel
+  std::size_t running = 1;  // of these, at most this many that do not wait
 };
-// Of brokers of our own that answer at once.
+// For our own brokers, which answer immediately.
 inline constexpr Concurrency kReferenceAtOnce{.jobs = 256, .running = 16};
 
-// What the user asks for, or, of 0, what suits the endpoint, whose replies take `round_trip`.
+// What the user requests, or, for 0, what suits the endpoint, whose replies take `round_trip`.
 [[nodiscard]] Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
                                       endpoint::Duration round_trip);
 
@@ -91,7 +91,7 @@ struct RunBasis {
   target::Descriptor descriptor{};
   run::RunSettings settings{};  // profile, seed, an id of the run, the factor of time limits
 };
-// Complains and returns nothing where they cannot be meant.
+// Prints an error and returns nothing where they contradict each other.
 [[nodiscard]] std::optional<RunBasis> prepare_run(const RunFlags& flags);
 
 // Why a run cannot begin.
@@ -104,7 +104,7 @@ struct NotReady {
 void print_error(const NotReady& error);
 
 // The questions before a run; their results go into `suite`, whose settings name the run and the
-// factor of time limits. `jobs`: what the user asks for, or 0.
+// factor of time limits. `jobs`: what the user requests, or 0.
 [[nodiscard]] Result<run::PreflightReport, NotReady> prepare(endpoint::Endpoint& endpoint,
                                                              const target::Descriptor& descriptor,
                                                              std::size_t jobs,
@@ -116,13 +116,13 @@ void print_error(const NotReady& error);
                                             const EndpointChoice& choice);
 
 // SIGINT, SIGTERM, SIGHUP and SIGQUIT set the flag from now on, and end all waits for endpoints a
-// second later; the second one ends the program at once. More than one call is one.
+// second later; the second one ends the program immediately. Further calls do nothing.
 void stop_on_signals();
 [[nodiscard]] const std::atomic<bool>& stop_flag();
 // Sets the flag as a signal does. From any thread.
 void stop_early();
 
-// On standard error and standard output, at once.
+// To standard error and standard output, immediately.
 void print(const record::Said& said);
 
 // "2026-01-01T00:00:00Z"

@@ -22,7 +22,7 @@ run::ExitCode vectors(const VectorsOptions& options) {
     return report::longest_payload(*each) > options.max_bytes;
   });
   if (left_out > 0) {
-    print_error(fmt::format("{} with payloads of more than {} bytes left out: --max-bytes",
+    print_error(fmt::format("{} with payloads of more than {} bytes skipped: --max-bytes",
                             text::counted(left_out, "case"), options.max_bytes));
   }
   const auto written = report::write_file(options.json, report::vectors_json(cases, *profile));

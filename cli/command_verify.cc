@@ -1,4 +1,4 @@
-// fencepost verify: is a file what somebody has signed?
+// fencepost verify: is the signature of a file valid?
 
 #include <fmt/format.h>
 
@@ -21,7 +21,7 @@ run::ExitCode verify(const VerifyOptions& options) {
   }
   text::print("{}: {}\n", options.file, found.text);
   if (options.allowed_signers.empty()) {
-    text::print("whose key that is, only --allowed-signers can tell\n");
+    text::print("the owner of the key is checked only with --allowed-signers\n");
   }
   return run::ExitCode::kConformant;
 }

@@ -1,12 +1,12 @@
-// The commands of the program, one function each: options in, exit code out. main.cc only parses
+// The commands of the program, one function each: options in, exit code out. program.cc only parses
 // the command line.
 //
-// Each prints its results to standard output and complaints to standard error, and returns what the
+// Each prints its results to standard output and errors to standard error, and returns what the
 // process exits with: run::ExitCode::kUsage when an option, descriptor or file cannot be used (then
 // nothing was sent), kUnreachable when the endpoint cannot be reached or was lost, kInternal when
-// something of our own failed, such as a report that cannot be written. What else a command returns
-// is said below. One command a process: those that talk to an endpoint catch SIGINT, SIGTERM,
-// SIGHUP and SIGQUIT, end early within 2 s, write what they have, and, but for `serve` and
+// something of this program failed, such as a report that cannot be written. What else a command
+// returns is said below. One command a process: those that talk to an endpoint catch SIGINT,
+// SIGTERM, SIGHUP and SIGQUIT, end early within 2 s, write what they have, and, but for `serve` and
 // `record`, return kInterrupted.
 #pragma once
 
@@ -30,7 +30,7 @@ struct RunFlags {
   std::string profile{};     // empty: the descriptor's, or auto
   std::string edition{};     // empty: the descriptor's, or auto
   std::string driver{};      // empty: builtin
-  std::size_t jobs = 0;      // at once; 0: a sensible number
+  std::size_t jobs = 0;      // in parallel; 0: a sensible number
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};  // none: a new one
   bool trace = false;                   // print all packets of a failure
@@ -47,12 +47,12 @@ struct CertifyOptions : RunFlags {
   bool shuffle = false;
   bool dry_run = false;          // print the cases that would run, and send nothing
   bool fail_on_skip = false;     // kFailed where a case is skipped
-  std::size_t max_failures = 0;  // end the run after so many; 0: run all cases
+  std::size_t max_failures = 0;  // end the run after this many; 0: run all cases
   std::string last_failed{};     // a JSON report: only what did not pass there
-  std::string evidence{};        // a file that gets all that is asked and answered
+  std::string evidence{};        // a file that gets all requests and responses
   std::string sign{};            // a key: signs the evidence and the reports
-  std::string resume{};          // what a killed run has left: goes on with it
-  // Clients that ask at once when the cases are through: none, short, or a duration. Empty: short
+  std::string resume{};          // file of a killed run, which is resumed
+  // Concurrent clients when the cases have finished: none, short, or a duration. Empty: short
   // for a run of all built-in cases, or the first shard of one, else none.
   std::string stress{};
   run::Selection selection{};
@@ -71,15 +71,16 @@ struct CertifyOptions : RunFlags {
 [[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
 struct CertifyClientOptions {
-  std::vector<std::string> command{};    // the adapter, with its arguments
-  std::vector<std::string> variables{};  // of our environment that it gets besides the usual ones
-  std::string scenarios{};               // a folder or file instead of the built-in cases
-  std::string profile = "deployed";      // the dialect that our broker speaks
-  std::vector<std::string> only{};       // globs of ids; none: all cases
+  std::vector<std::string> command{};  // the adapter, with its arguments
+  std::vector<std::string>
+      variables{};          // of our environment that it gets in addition to the usual ones
+  std::string scenarios{};  // a folder or file instead of the built-in cases
+  std::string profile = "deployed";  // the dialect that our broker speaks
+  std::vector<std::string> only{};   // globs of ids; none: all cases
   report::ReportFiles reports{};
   std::string timeout = "5s";    // that the SDK waits for a reply
-  std::size_t jobs = 0;          // cases at once; 0: a sensible number
-  std::size_t max_failures = 0;  // end the run after so many; 0: play all cases
+  std::size_t jobs = 0;          // cases in parallel; 0: a sensible number
+  std::size_t max_failures = 0;  // end the run after this many; 0: play all cases
   bool list = false;             // print the cases, and play none
   bool quiet = false;            // no progress
   bool verbose = false;          // a line for each case
@@ -130,7 +131,7 @@ struct VerifyOptions {
   std::string file{};
   std::string signature{};        // a file; empty: FILE.sig
   std::string allowed_signers{};  // a file, as ssh-keygen reads it; empty: any key will do
-  std::string signer{};           // of that file; empty: whoever the key belongs to
+  std::string signer{};           // of that file; empty: any of them
 };
 // Is the file what was signed? kConformant; kFailed when it was changed, or is of another's key;
 // kUsage when something that this takes is missing.
@@ -142,9 +143,8 @@ struct CheckOptions {
   std::optional<std::string> initial{};  // of registers, in logs of other harnesses
   std::size_t max_steps = 5'000'000;     // of the search for an order, for each key
 };
-// Judges saved histories of requests that meet. kConformant; kFailed when one cannot be that of a
-// right store, kInconclusive when one cannot be decided, kNothingSelected when there is nothing in
-// any.
+// Checks saved histories of concurrent requests. kConformant; kFailed when one is not linearizable,
+// kInconclusive when one cannot be decided, kNothingSelected when all are empty.
 [[nodiscard]] run::ExitCode check(const CheckOptions& options);
 
 struct StressOptions {
@@ -152,14 +152,14 @@ struct StressOptions {
   std::string descriptor{};  // a file
   std::string driver{};      // empty: builtin
   std::string profile{};     // of a store in process: documented, else it is the deployed one
-  // Durations. How far the store's clock is ahead of this machine's, or behind it; and what
-  // messages take on the way, which is added to the times that a store has.
+  // Durations. How far the store's clock is ahead of this machine's, or behind it; and the one-way
+  // delay of the network, which is added to the times that a store has.
   std::string clock_offset{};
   std::string on_the_way{};
   std::string workload = "everything";
   std::uint32_t clients = 16;
   std::string duration = "10s";
-  double rate = 0;                      // requests a second; 0: each asks when it was answered
+  double rate = 0;  // requests per second; 0: each client waits for its response
   std::optional<std::uint64_t> seed{};  // none: a new one
   double timeout_scale = 1.0;
   bool keep_going = false;  // after a violation
@@ -169,13 +169,13 @@ struct StressOptions {
   bool quiet = false;
   std::string program = "fencepost";  // how it was called
 };
-// Many clients that ask at once, and what they were answered judged. kConformant, kFailed when a
+// Runs concurrent clients and judges their history. kConformant, kFailed when a
 // rule is broken, kInconclusive when something could not be decided. See concurrency/stress/load.h.
 [[nodiscard]] run::ExitCode stress(const StressOptions& options);
 
 struct ExploreOptions : RunFlags {
   std::string max_time{};                // a duration; empty: 60s, or as long as `exhaustive` takes
-  std::size_t exhaustive = 0;            // requests in a row of which all are asked; 0: random ones
+  std::size_t exhaustive = 0;            // number of requests in a row, all combinations; 0: random
   std::size_t max_examples = 0;          // 0: as many as there is time for
   std::optional<std::size_t> example{};  // this workload of the seed and no other
   std::size_t max_operations = 40;
@@ -234,7 +234,7 @@ struct CertifyAllOptions {
   run::Selection selection{};
   std::string program = "fencepost";
 };
-// Certifies each endpoint in a process of its own, with its reports in `out`, and compares them.
+// Certifies each endpoint in its own process, with its reports in `out`, and compares them.
 // Returns the worst that any run ended with.
 [[nodiscard]] run::ExitCode certify_all(const CertifyAllOptions& options);
 
@@ -262,8 +262,8 @@ struct ProbeOptions {
   bool verbose = false;          // each open point that was seen
 };
 // Finds out what an endpoint can do and writes a descriptor of it: to `out`, or to standard output,
-// with the summary on standard error. kConformant, whatever was found; a probe that is interrupted,
-// or not through in time (kInconclusive), writes nothing.
+// with the summary on standard error. kConformant in all cases; a probe that is interrupted,
+// or not finished in time (kInconclusive), writes nothing.
 [[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
@@ -275,7 +275,7 @@ struct ServeOptions {
   std::string certificate{};             // files: TLS with one's own
   std::string key{};
   std::string client_ca{};                    // a file: mutual TLS
-  std::vector<std::string> users{};           // who may connect; nobody: everybody
+  std::vector<std::string> users{};           // who may connect; empty: everybody
   std::vector<std::string> password_files{};  // of each user
   std::string profile = "deployed";
   std::optional<std::size_t> quota{};  // keys; 0: no limit; nothing: the usual one
@@ -284,27 +284,27 @@ struct ServeOptions {
   std::string clock_offset = "0s";  // durations: see conditions_options.h
   std::string response_delay = "0s";
   std::string response_jitter = "0s";
-  std::string fault{};     // id or name of a wrong store
-  std::string right{};     // decisions of another right store
+  std::string fault{};     // id or name of a faulty store
+  std::string right{};     // decisions of another conforming store
   std::string null{};      // the same of a store that does nothing
-  std::uint64_t seed = 1;  // of whatever is random in it
+  std::uint64_t seed = 1;  // of all its random choices
   std::string record{};    // a scenario file of the requests of clients and their replies
   bool open_routing = false;
   bool explain = false;        // each request on standard output
   bool control = false;        // clients may change fault and conditions
-  bool judge_clients = false;  // what they send, by the rules that bind them
+  bool judge_clients = false;  // what they send, by the rules for clients
   report::ReportFiles reports{};
   std::uint16_t receive_maximum = 0;      // of its CONNACK; 0: the largest
   std::uint32_t maximum_packet_size = 0;  // of its CONNACK, in bytes; 0: the usual one
-  std::string hold_puback = "0s";         // of the broker, on its way to a judged client
-  std::uint64_t drop_at_puback = 0;       // each so manieth ends its connection; 0: none does
+  std::string hold_puback = "0s";         // of the broker, in transit to a judged client
+  std::uint64_t drop_at_puback = 0;       // every N-th ends its connection; 0: none does
   std::vector<std::string> command{};     // whose clients are judged; it ends when this does
   bool verbose = false;
 };
 // Runs a broker with a store until SIGINT, SIGTERM, SIGHUP or SIGQUIT, then returns kConformant;
-// with `record`, kFailed when a request got an answer that no right store gives. kUnreachable when
-// the broker ends by itself. With `judge_clients`, kFailed when a client has broken a rule or the
-// command has failed, kNothingSelected when the command has sent no request.
+// with `record`, kFailed when a request got an answer that no conforming store gives. kUnreachable
+// when the broker ends unexpectedly. With `judge_clients`, kFailed when a client has broken a rule
+// or the command has failed, kNothingSelected when the command has sent no request.
 [[nodiscard]] run::ExitCode serve(const ServeOptions& options);
 
 // Exactly one of pcap and from says what is judged.
@@ -334,20 +334,20 @@ struct RecordOptions {
   std::uint16_t port = 1883;             // of the broker, in the packet capture
   std::string from{};                    // the log of `serve --record`
 };
-// Makes scenarios, or a history, of what other clients ask a store. kConformant when a right store
-// may answer like that, kFailed when some answers are none of a right store; the file is written in
-// both cases, and when the endpoint is lost. See capture_scenario.h.
+// Makes scenarios, or a history, from the traffic of other clients. kConformant when a conforming
+// store may answer like that, kFailed when some answers are not those of a conforming store; the
+// file is written in both cases, and when the endpoint is lost. See capture_scenario.h.
 [[nodiscard]] run::ExitCode record(const RecordOptions& options);
 
 struct ListOptions {
-  std::string what = "cases";  // or requirements, capabilities, faults or axes
+  std::string what = "cases";  // or requirements, capabilities, faults or choices
   std::string scenarios{};
   std::string profile{};  // of requirements: what it demands; empty: what they say
   std::string edition = "auto";
   run::Selection selection{};  // of cases
   bool json = false;
 };
-// Prints cases, requirements, capabilities, faults or axes, in the order of their files.
+// Prints cases, requirements, capabilities, faults or choices, in the order of their files.
 [[nodiscard]] run::ExitCode list(const ListOptions& options);
 
 struct MatrixOptions {
@@ -372,14 +372,14 @@ struct SelftestOptions {
   std::string endpoint = "inproc:";  // or "embedded"
   std::string driver = "builtin";
   bool fresh_connections = false;
-  bool every_case = false;  // also where a wrong store tells it the same as the right one
+  bool every_case = false;  // also where its traffic equals that of the conforming store
   std::uint64_t seed = 1;
-  std::size_t right = 0;                // random right stores to certify instead, in each profile
+  std::size_t right = 0;  // random conforming stores to certify instead, in each profile
   std::vector<std::string> profiles{};  // that they are judged by; empty: all
   std::size_t pairs = 0;                // random pairs of faults to name instead
 };
-// Are the cases able to fail? kFailed when a fault survives, a right store fails, or an expectation
-// is checked by nothing. See selftest.h.
+// Are the cases able to fail? kFailed when a fault survives, a conforming store fails, or an
+// expectation is checked by nothing. See selftest.h.
 [[nodiscard]] run::ExitCode selftest(const SelftestOptions& command);
 
 // The library that `scenarios` names (empty: the built-in one); std::nullopt when it has errors,

@@ -12,7 +12,7 @@
 namespace fencepost::cli {
 namespace {
 
-// troff takes a backslash, and a dot or a quote at the beginning of a line, for its own.
+// A backslash, and a dot or a quote at the beginning of a line, have a meaning in troff.
 std::string troff(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -87,7 +87,7 @@ bool names_file(const CLI::Option& option) {
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// For bash: what may stand behind the options of a command.
+// For bash: what may follow the options of a command.
 std::string bash_values(const CLI::App& command) {
   std::string out;
   for (const CLI::Option* option : command.get_options()) {
@@ -227,7 +227,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
   std::string out = fmt::format(
       ".TH FENCEPOST 1 \"\" \"{}\" \"User Commands\"\n.SH NAME\nfencepost \\- conformance suite of "
       "the state store protocol over MQTT 5\n.SH SYNOPSIS\n.B fencepost\n.I command\n[options]\n"
-      ".SH DESCRIPTION\nWithout an endpoint, certify runs against a broker of its own.\n.SH "
+      ".SH DESCRIPTION\nWithout an endpoint, certify runs against its own broker.\n.SH "
       "OPTIONS\n{}",
       troff(version), options_of(app));
   for (const CLI::App* command : commands_of(app)) {

@@ -1,4 +1,5 @@
-// Command lines of the commands that work on runs of others or many runs; main.cc has the others.
+// Command lines of the commands that work on runs of others or many runs; program.cc has the
+// others.
 #pragma once
 
 #include <functional>
@@ -10,19 +11,6 @@
 namespace fencepost::cli {
 
 using Action = std::function<run::ExitCode()>;
-
-// --run, --skip, --tag and --requirement.
-void add_selection(CLI::App& command, run::Selection& selection);
-
-// --timeout-scale
-void add_timeout_scale(CLI::App& command, double& factor);
-
-// --json for the kind "json", and what its help says. `files` must outlive the command.
-void add_report(CLI::App& command, report::ReportFiles& files, const std::string& kind,
-                const std::string& help);
-
-// The kinds of report::report_kinds().
-void add_reports(CLI::App& command, report::ReportFiles& files);
 
 // Each adds a command, whose options go into `options`; both must outlive the action.
 void add_check(CLI::App& app, CheckOptions& options, Action& action);

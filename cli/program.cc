@@ -18,8 +18,11 @@
 #include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "cli/common_options.h"
+#include "cli/help.h"
 #include "cli/manual.h"
 #include "cli/more_commands.h"
+#include "cli/old_names.h"
 #include "cli/usage.h"
 #include "endpoint/url.h"
 #include "report/report.h"
@@ -32,137 +35,72 @@ namespace {
 constexpr std::uint64_t kLeastPacketBytes = 1'000;
 constexpr std::uint64_t kMaxPacketBytes = 268'435'460;
 
-constexpr const char* kExitCodes =
-    "Exit codes: 0 conformant, 1 a requirement failed or the baseline is out of date, "
-    "2 usage, descriptor, baseline or scenario error, 3 endpoint unreachable or lost, "
-    "4 inconclusive, 5 no case selected, 70 internal error, 130 interrupted";
-
-void add_driver(CLI::App& command, std::string& name) {
-  command
-      .add_option(
-          "--driver", name,
-          "Who speaks MQTT: builtin (default) or paho. What one shows, the other shows, too, of "
-          "endpoints that keep MQTT 5; with paho an endpoint that breaks MQTT 5 is found out less "
-          "often (docs/HOSTILE.md). paho is a module beside the program, and needs its library")
-      ->check(CLI::IsMember({"builtin", "paho"}))
-      ->check(usable_driver());
-}
-
-// How a command explains the options of RunFlags.
-struct RunHelp {
-  const char* endpoint = "See certify (default: embedded)";
-  const char* descriptor = "See certify";
-  const char* profile = "See certify";
-  const char* edition = "See certify";
-  const char* jobs;
-  const char* seed = "Seed for all random choices (default: a new one, printed)";
-  const char* trace;
-  const char* quiet = "Print the first line, failures and the summary only";
-};
-
-void add_run_flags(CLI::App& command, RunFlags& flags, const RunHelp& help) {
-  command.add_option("--endpoint", flags.endpoint, help.endpoint);
-  command.add_option("--descriptor", flags.descriptor, help.descriptor);
-  command.add_option("--profile", flags.profile, help.profile);
-  command.add_option("--wording", flags.edition, help.edition);
-  add_driver(command, flags.driver);
-  command.add_option("-j,--jobs", flags.jobs, help.jobs)->check(whole_number(1, kMaxJobs));
-  add_timeout_scale(command, flags.timeout_scale);
-  command.add_option("--seed", flags.seed, help.seed)->check(whole_number(0));
-  command.add_flag("--trace", flags.trace, help.trace);
-  command.add_flag("-q,--quiet", flags.quiet, help.quiet);
-}
-
 // Which cases run, in what order, and when the run ends.
 void add_course(CLI::App& command, CertifyOptions& options) {
-  command
-      .add_option("--max-failures", options.max_failures,
-                  "End the run 0.7 s after so many failures, which tells better what is "
-                  "wrong; short cases run first, and the rest is not run")
-      ->check(whole_number(1));
+  add_max_failures(command, options.max_failures);
   command.add_flag(
       "-x", [&](std::int64_t) { options.max_failures = 1; }, "The same as --max-failures 1");
-  command.add_flag("--dry-run", options.dry_run, "Print the cases that would run, send nothing");
+  add_dry_run(command, options.dry_run);
   command.add_option("--last-failed", options.last_failed,
                      "Only the cases that failed or were inconclusive in this JSON report");
-  command.add_option("--evidence", options.evidence,
-                     "Write all that is asked and answered to this file, as the run goes on: "
-                     "fencepost judge gives the verdicts again from it (docs/EVIDENCE.md)");
+  command.add_option(
+      "--evidence", options.evidence,
+      "Write all requests and responses to this file during the run; fencepost judge "
+      "repeats the verdicts from it (docs/EVIDENCE.md)");
   command.add_option("--sign", options.sign,
                      "Sign the evidence and the reports with this SSH key: FILE.sig, which "
                      "fencepost verify and ssh-keygen -Y verify check (namespace fencepost)");
   command.add_option("--resume", options.resume,
-                     "Go on with a run that was killed: the file REPORT.unfinished that it has "
-                     "left, or its evidence (docs/EVIDENCE.md). What is not given is as it was "
-                     "there");
+                     "Resume a run that was killed, from its file REPORT.unfinished or its "
+                     "evidence; options that are not given are as in that run (docs/EVIDENCE.md)");
   command.add_flag("--fail-on-skip", options.fail_on_skip,
-                   "Exit code 1 where a case is skipped; reports stay as they are");
-  command.add_flag("--strict", options.strict, "A failed \"should\" fails the run");
-  command.add_flag("--fresh-connections", options.fresh_connections,
-                   "Connect the clients of each case anew, instead of letting cases go on with "
-                   "connections that others have left clean");
+                   "Exit with 1 if a case is skipped; reports do not change");
+  add_strict(command, options.strict);
+  add_fresh_connections(command, options.fresh_connections);
   command.add_flag("--shuffle", options.shuffle,
-                   "Run the cases in a random order, which follows from --seed");
+                   "Run the cases in a random order, which depends on --seed");
   add_selection(command, options.selection);
   command.add_option("--shard", options.shard,
                      "K/N: the K-th of N parts of the cases; auto: as GitLab, CircleCI, Buildkite, "
                      "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
   command.add_option(
       "--stress", options.stress,
-      "After the cases, run 16 concurrent clients and check that their history is linearizable "
-      "(docs/STRESS.md): none, short (2 s; the default of a run of all built-in cases) or a "
-      "duration, e.g. 30s. Only in the first shard");
+      "After the cases, run 16 concurrent clients and check linearizability: none, short (2 s; "
+      "default for all built-in cases) or a time, e.g. 30s; first shard only");
 }
 
 void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("certify", "Run the conformance cases against an endpoint");
-  command->footer(kExitCodes);
-  add_run_flags(
-      *command, options,
-      {.endpoint =
-           "embedded (default), inproc:, mqtt://[user[:password]@]host[:port] or mqtts://...; "
-           "FENCEPOST_PASSWORD may hold the password; the first two may have options: "
-           "embedded?clock-offset=-10m&response-delay=200ms&response-jitter=50ms",
-       .descriptor = "YAML file that describes the endpoint: url, tls, roles, capabilities",
-       .profile = "deployed (what client SDKs require), documented (what the article prints: rules "
-                  "that only the deployed service shows warn) or auto (default: documented for a "
-                  "store that speaks nothing but its dialect, else deployed)",
-       .edition = "The generation of the article: ga, preview, or auto (default: ga; for a store "
-                  "of the documented dialect preview where no notification has a __ts)",
-       .jobs =
-           "Cases to run in parallel (default: 64, fewer under a small quota; embedded: 16, and "
-           "all that wait for time to pass; inproc: one per core)",
-       .trace = "Print all packets of a failed case, not just the last ones; --transcripts all"});
-  command->add_flag("-v,--verbose", options.verbose,
-                    "Print a line for each case, and each difference with all its cases");
+  command->footer(kExitCodesOfCertify);
+  add_run_flags(*command, options);
+  add_verbose(*command, options.verbose);
   command
-      ->add_option(
-          "--show", options.show,
-          "Print a line for each case of these verdicts: passed, failed, warning, skipped, "
-          "inconclusive, expected-failure, not-run; e.g. failed,skipped")
+      ->add_option("--show", options.show,
+                   "Print a line for each case with these verdicts: passed, failed, warning, "
+                   "skipped, inconclusive, expected-failure, not-run; e.g. failed,skipped")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({"passed", "failed", "warning", "skipped", "inconclusive",
-                             "expected-failure", "not-run"}));
+      ->check(one_of({"passed", "failed", "warning", "skipped", "inconclusive", "expected-failure",
+                      "not-run"}));
   add_course(*command, options);
   add_reports(*command, options.reports);
   command
       ->add_option_function<std::string>(
           "--transcripts",
           [&](const std::string& word) { options.transcripts = *report::transcripts_named(word); },
-          "Whose messages the JSON and HTML reports have: those of failures (default: of "
-          "all cases that did not pass) or of all cases")
+          "Messages in the JSON and HTML reports: of failures (default: of all cases that did not "
+          "pass) or of all cases")
       ->check(one_of({"failures", "all"}));
-  CLI::Option* baseline = command->add_option(
-      "--baseline", options.baseline.file,
-      "Known failures (docs/BASELINES.md): they fail the run only if they change, pass or expire");
+  CLI::Option* baseline =
+      command->add_option("--baseline", options.baseline.file,
+                          "Known failures: they fail the run only if they change, pass or expire "
+                          "(docs/BASELINES.md)");
   command
-      ->add_flag("--fix-baseline", options.baseline.fix,
-                 "Rewrite that file from what this run shows; new entries need a reason of yours")
+      ->add_flag("--update-baseline", options.baseline.fix,
+                 "Update that file from this run; new entries need a reason from you")
       ->needs(baseline);
-  command->add_option("--scenarios", options.scenarios,
-                      "Run the cases of this folder or file instead of the built-in ones");
+  add_scenarios(*command, options.scenarios);
   command->add_flag("--no-github", options.no_github,
                     "No annotations, step summary and outputs where GITHUB_ACTIONS=true");
   command->callback([&] { action = [&] { return certify(options); }; });
@@ -170,79 +108,74 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
 
 void add_merge(CLI::App& app, MergeOptions& options, Action& action) {
   CLI::App* command = app.add_subcommand(
-      "merge", "Put the JSON reports of the shards of one run together (docs/SHARDING.md)");
-  command->add_option("reports", options.files, "JSON reports of `certify --shard K/N --json FILE`")
+      "merge", "Merge the JSON reports of the shards of a run\n\nSee docs/SHARDING.md.");
+  command->footer(kExitCodesOfCertify);
+  command->add_option("reports", options.files, "JSON reports of certify --shard K/N --json FILE")
       ->required();
   add_reports(*command, options.reports);
-  command->add_option("--scenarios", options.scenarios,
-                      "The cases of the runs are of this folder or file");
-  command->add_flag("--trace", options.trace,
-                    "Print all packets of a failed case, not just the last ones");
-  command->add_flag("-v,--verbose", options.verbose,
-                    "Print a line for each case, and each difference with all its cases");
-  command->add_flag("-q,--quiet", options.quiet, "Print failures and the summary only");
+  add_scenarios(*command, options.scenarios);
+  add_trace(*command, options.trace);
+  add_verbose(*command, options.verbose);
+  add_quiet(*command, options.quiet);
   command->callback([&] { action = [&] { return merge(options); }; });
 }
 
 void add_probe(CLI::App& app, ProbeOptions& options, Action& action) {
   constexpr std::size_t kMaxKeys = 100'000;
   CLI::App* command =
-      app.add_subcommand("probe", "Find out about an endpoint and write a descriptor of it");
-  command->add_option("--endpoint", options.endpoint,
-                      "As for certify: embedded (default), mqtt://...");
-  command->add_option("--descriptor", options.descriptor,
-                      "YAML file with what is known already, e.g. credentials");
+      app.add_subcommand("probe", "Find out what an endpoint can do, and write its descriptor");
+  command->footer(
+      "Exit codes: 0 probed, 2 usage, 3 endpoint unreachable or lost, 4 not finished in time, "
+      "130 interrupted");
+  add_endpoint(*command, options.endpoint, options.descriptor);
   command->add_option("--out", options.out,
-                      "Write the descriptor to this file (default: to standard output, and what "
-                      "people read to standard error)");
+                      "Write the descriptor to this file (default: to standard output, and the "
+                      "summary to standard error)");
   command
       ->add_option("--quota-up-to", options.quota_up_to,
-                   "Write this many keys at most to see how many fit, and delete them again. Other "
-                   "users cannot write new keys meanwhile")
+                   "Write up to N keys to measure the quota, then delete them; meanwhile other "
+                   "users cannot write new keys")
       ->check(whole_number(1, kMaxKeys));
-  command->add_option("-j,--jobs", options.jobs, "Cases to run in parallel (default: as certify)")
-      ->check(whole_number(1, kMaxJobs));
+  add_jobs(*command, options.jobs);
   add_timeout_scale(*command, options.timeout_scale);
   command->add_option("--max-time", options.max_time,
-                      "End after this time, with exit code 4 and without a descriptor (default: "
-                      "50s, times --timeout-scale)");
-  command->add_flag("-v,--verbose", options.verbose, "List what was seen of each open point");
-  command->add_option("--seed", options.seed, "Seed for all random choices (default: a new one)")
-      ->check(whole_number(0));
-  command->add_option("--scenarios", options.scenarios,
-                      "Learn from the cases of this folder or file instead of the built-in ones");
+                      "Give up after this time, without a descriptor (default: 50s, times "
+                      "--timeout-scale)");
+  command->add_flag("-v,--verbose", options.verbose,
+                    "List what was observed where the documents leave the behaviour unspecified");
+  add_seed(*command, options.seed);
+  add_scenarios(*command, options.scenarios);
   command->callback([&] { action = [&] { return probe(options); }; });
 }
 
-// Where and for whom the broker of `serve` listens.
+// Where and for which clients the broker of `serve` listens.
 void add_listener(CLI::App& command, ServeOptions& options) {
   command
       .add_option("--port", options.port,
-                  "TCP port (default 1883, with TLS 8883); 0: one that is free")
+                  "TCP port (default: 1883, with TLS 8883); 0: one that is free")
       ->check(whole_number(0, 65535));
   command.add_option("--bind", options.bind,
-                     "IP address to listen at (default 127.0.0.1: this machine only); 0.0.0.0: "
-                     "all who reach this machine");
+                     "IP address to listen on (default: 127.0.0.1, this machine only); 0.0.0.0: "
+                     "all interfaces");
   command.add_option("--ready-file", options.ready_file,
-                     "Write the URL to this file as soon as clients can connect");
-  CLI::Option* tls = command.add_option(
-      "--tls", options.tls,
-      "TLS with a throw-away certificate for localhost, the name of this machine and the address "
-      "of --bind; write the CA that clients have to trust to this file");
+                     "Write the URL to this file when clients can connect");
+  CLI::Option* tls = command.add_option("--tls", options.tls,
+                                        "Use TLS with a temporary certificate; write its CA, which "
+                                        "clients have to trust, to this file");
   command
       .add_option("--tls-host", options.tls_hosts,
-                  "Another host name or IP address that the throw-away certificate is for "
-                  "(repeatable)")
+                  "With --tls: further host name or IP address in the certificate, besides "
+                  "localhost, this machine and --bind (repeatable)")
       ->allow_extra_args(false)  // else it takes the -- of a command for its end
       ->needs(tls);
   CLI::Option* key = command.add_option("--key", options.key, "Private key of --certificate, PEM");
   CLI::Option* certificate =
       command.add_option("--certificate", options.certificate,
-                         "TLS with this certificate, PEM, with the chain behind it");
+                         "Use TLS with this certificate, PEM, followed by its chain");
   key->needs(certificate)->excludes(tls);
   certificate->needs(key)->excludes(tls);
   command.add_option("--client-ca", options.client_ca,
-                     "With TLS: clients must have a certificate that this CA, PEM, has signed");
+                     "With TLS: clients need a certificate signed by this CA, PEM");
   CLI::Option* user =
       command
           .add_option("--user", options.users,
@@ -250,242 +183,228 @@ void add_listener(CLI::App& command, ServeOptions& options) {
           ->allow_extra_args(false);
   command
       .add_option("--password-file", options.password_files,
-                  "The first line of this file is the password of --user")
+                  "The password of --user is the first line of this file")
       ->allow_extra_args(false)
       ->needs(user);
 }
 
 void add_judged_clients(CLI::App& command, ServeOptions& options) {
   command.add_flag("--judge-clients", options.judge_clients,
-                   "Judge the packets of clients by the rules that bind them, a line for each "
-                   "that is broken; exit code 1 (docs/CLIENTS.md)");
-  add_report(command, options.reports, "json",
-             "With --judge-clients: write what was found as JSON");
-  add_report(command, options.reports, "junit",
-             "With --judge-clients: write a JUnit report, a test for each rule");
-  add_report(command, options.reports, "html",
-             "With --judge-clients: write a self-contained HTML page with the findings");
+                   "Judge the packets of clients by the rules for clients: a line for each broken "
+                   "rule, exit code 1 (docs/CLIENTS.md)");
+  for (const char* kind : {"json", "junit", "html"}) {
+    add_report(command, options.reports, kind);
+  }
   command
       .add_option("--receive-maximum", options.receive_maximum,
-                  "How many PUBLISHes of a client may wait for their PUBACK, as the CONNACK "
-                  "says it (default 65535)")
+                  "Receive Maximum in the CONNACK (default: 65535)")
       ->check(whole_number(1, UINT16_MAX));
   command
       .add_option("--maximum-packet-size", options.maximum_packet_size,
-                  "The largest packet that a client may send, in bytes, as the CONNACK says it "
-                  "(default 4194304)")
+                  "Maximum Packet Size in the CONNACK, in bytes (default: 4194304)")
       ->check(whole_number(kLeastPacketBytes, kMaxPacketBytes));
-  command.add_option("--hold-puback", options.hold_puback,
-                     "With --judge-clients: each PUBACK of the broker comes so much later, e.g. "
-                     "200ms");
+  command.add_option("--puback-delay", options.hold_puback,
+                     "With --judge-clients: delay each PUBACK of the broker, e.g. 200ms");
   command
       .add_option("--drop-at-puback", options.drop_at_puback,
-                  "With --judge-clients: each N-th PUBACK of the broker is not sent, and its "
-                  "connection ends")
+                  "With --judge-clients: close the connection instead of sending every N-th "
+                  "PUBACK")
       ->check(whole_number(2));
   command.add_option("command", options.command,
-                     "With --judge-clients, behind --: a command whose clients are judged; the "
-                     "broker ends with it. FENCEPOST_HOST, FENCEPOST_PORT and FENCEPOST_URL tell "
-                     "it where the broker is");
+                     "With --judge-clients, after --: a command whose clients are judged; the "
+                     "broker stops when it ends. It gets FENCEPOST_HOST, FENCEPOST_PORT and "
+                     "FENCEPOST_URL");
+}
+
+void add_served_store(CLI::App& command, ServeOptions& options) {
+  add_dialect(command, options.profile);
+  command
+      .add_option("--quota", options.quota,
+                  "Maximum number of keys (default: 1000000; 0: no limit)")
+      ->check(whole_number(0));
+  command.add_option("--authorization", options.authorization,
+                     "JSON file: which client may access which key (docs/AUTHORIZATION.md)");
+  command.add_option("--node-id", options.node_id,
+                     "Node id in the store's versions (default: StateStore)");
+  command.add_option("--clock-offset", options.clock_offset,
+                     "How far the store's clock is ahead of this machine's, e.g. 30s; behind: "
+                     "-10m");
+  command.add_option("--response-delay", options.response_delay,
+                     "Delay each message of the store, e.g. 200ms");
+  command.add_option("--response-jitter", options.response_jitter,
+                     "Further random delay up to this time; the order of messages to one client "
+                     "stays");
+  command.add_option("--fault", options.fault,
+                     "Serve a faulty store: an id or name of list faults, or several: S01+D02");
+  command.add_option("--variant", options.right,
+                     "Serve another conforming store: a seed, or decisions of list choices, e.g. "
+                     "px-zero:refused,line-end:lf");
+  command.add_option("--null", options.null,
+                     "Serve a store that does nothing right: silent, echo, always-ok, "
+                     "always-error, drops-connection, wrong-topic or closes-at-random");
+  command.add_option("--seed", options.seed, "Random seed (default: 1)")->check(whole_number(0));
 }
 
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
-      app.add_subcommand("serve",
-                         "Run a broker with the reference state store, to write clients against "
-                         "(docs/CLIENTS.md)");
+      app.add_subcommand("serve", "Run a broker with the reference store (docs/CLIENTS.md)");
   command->footer(
-      "Limits (docs/CLIENTS.md): 4 MiB of a packet; 100,000 registrations of a client and 256 MiB "
-      "of keys and values, beyond which requests are refused with the quota's error; 4 MiB under "
-      "way to a client that reads too slowly and 4 MiB behind them, beyond which messages to it "
-      "are lost");
+      "Limits: 4 MiB per packet; 100,000 registrations per client and 256 MiB of keys and values, "
+      "then requests are refused with the quota's error; 4 MiB in flight to a slow client and 4 "
+      "MiB queued, then its messages are lost");
   add_listener(*command, options);
-  command->add_option("--profile", options.profile,
-                      "The dialect it speaks: deployed (default) or documented");
-  command
-      ->add_option("--quota", options.quota,
-                   "How many keys it holds (default: 1000000; 0: no limit)")
-      ->check(whole_number(0));
-  command->add_option("--authorization", options.authorization,
-                      "JSON file: who may touch which key (docs/AUTHORIZATION.md)");
-  command->add_option("--node-id", options.node_id, "Node id of its versions (default StateStore)");
-  command->add_option("--clock-offset", options.clock_offset,
-                      "How far the store's clock is ahead of ours, e.g. 30s; behind: -10m");
-  command->add_option("--response-delay", options.response_delay,
-                      "Delay every message of the store by this much, e.g. 200ms");
-  command->add_option("--response-jitter", options.response_jitter,
-                      "Up to so much later, at random; what goes to one client stays in order");
-  command->add_option("--fault", options.fault,
-                      "Serve a store that is wrong on purpose: an id or name of `list faults`, or "
-                      "several: S01+D02");
-  command->add_option("--right", options.right,
-                      "Serve another right store: a seed, or decisions of `list axes`, e.g. "
-                      "px-zero:refused,line-end:lf");
-  command->add_option("--null", options.null,
-                      "Serve one that does nothing right: silent, echo, always-ok, always-error, "
-                      "drops-connection, wrong-topic or closes-at-random");
-  command->add_option("--seed", options.seed, "Seed for its random choices (default 1)")
-      ->check(whole_number(0));
-  command->add_option(
-      "--record", options.record,
-      "Write the requests of clients and their replies to this scenario file when it ends "
-      "(docs/RECORD.md); until then FILE.log holds it");
+  add_served_store(*command, options);
+  command->add_option("--record", options.record,
+                      "At the end, write the requests of clients and their responses to this "
+                      "scenario file (docs/RECORD.md); until then they are in FILE.log");
   command->add_flag("--explain", options.explain,
-                    "Print a line for each request: who, what, what came of it, and the rule; also "
-                    "for those that a store ignores");
+                    "Print a line for each request: client, request, result and rule; also for "
+                    "requests that a store ignores");
   command->add_flag("--control", options.control,
-                    "Let clients change --fault and the delays while it runs, by messages to "
-                    "fencepost/control (docs/CLIENTS.md)");
+                    "Let clients change --fault and the delays by messages to fencepost/control "
+                    "(docs/CLIENTS.md)");
   add_judged_clients(*command, options);
   command->add_flag("--open-routing", options.open_routing,
-                    "Every subscriber sees requests and notifications, so that `record` can; "
-                    "observers then have to subscribe to their notifications");
-  command->add_flag("-v,--verbose", options.verbose, "Show the broker's log");
+                    "Route requests and notifications to every subscriber, for record; observers "
+                    "then have to subscribe to their notifications");
+  command->add_flag("-v,--verbose", options.verbose, "Print the broker's log");
   command->callback([&] { action = [&] { return serve(options); }; });
 }
 
 void add_record(CLI::App& app, RecordOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "record",
-      "Make a scenario file of what other clients ask a store (docs/RECORD.md): as a subscriber, "
-      "from a packet\ncapture, or from the log of `serve --record`\n"
-      "Exit codes: 0 a right store may answer like this, 1 some answers no right store gives, "
-      "2 usage or unreadable file,\n3 endpoint unreachable or lost; what came until then is in "
-      "the file, 130 interrupted before it was connected");
-  command->add_option("--out", options.out, "The scenario file that is written");
+  CLI::App* command =
+      app.add_subcommand("record",
+                         "Write scenarios or a history from the traffic of clients\n\n"
+                         "As a subscriber, from a packet capture, or from the log of serve "
+                         "--record (docs/RECORD.md).");
+  command->footer(
+      "Exit codes: 0 a conforming store may answer like this, 1 some answers are not those of a "
+      "conforming store, 2 usage or unreadable file, 3 endpoint unreachable or lost (the file has "
+      "what came before), 130 interrupted before it was connected");
+  command->add_option("--out", options.out, "Write the requests as cases to this scenario file");
   command->add_option("--history", options.history,
-                      "Write a history of what clients asked and were answered, for fencepost "
-                      "check (docs/RECORD.md)");
+                      "Write the history to this file, for fencepost check");
   command->add_option("--slack", options.slack,
-                      "Of a history: how much later than the store the recorder may have seen a "
-                      "request (default: 250ms of an endpoint, else 0ms)");
+                      "With --history: how much later than the store the recorder may have seen a "
+                      "request (default: 250ms for an endpoint, else 0ms)");
   CLI::Option* endpoint = command->add_option(
       "--endpoint", options.endpoint,
-      "A broker, mqtt://... or mqtts://...: subscribes to requests, replies and notifications "
-      "until Ctrl-C");
-  command->add_option("--descriptor", options.descriptor, "See certify");
-  command->add_option("--time", options.time, "Of an endpoint: ends after so long, e.g. 5m");
+      "Broker, mqtt://... or mqtts://...: subscribe to requests, responses and notifications until "
+      "Ctrl-C");
+  add_descriptor(*command, options.descriptor);
+  command->add_option("--duration", options.time,
+                      "With --endpoint: time limit of the recording, e.g. 5m (default: none)");
   command->add_option("--subscribe", options.subscribe,
-                      "Of an endpoint: subscribe to this filter, too, e.g. where replies go "
-                      "(repeatable)");
-  command->add_option("--pcap", options.pcap, "A packet capture of plain MQTT, e.g. of tcpdump")
-      ->excludes(endpoint);
-  command->add_option("--port", options.port, "The broker's port in the packet capture (1883)")
-      ->check(whole_number(1, 65535));
-  command
-      ->add_option("--from", options.from,
-                   "The log that `serve --record FILE` left as FILE.log when it was killed")
-      ->excludes(endpoint);
+                      "With --endpoint: further topic filter to subscribe to, e.g. where responses "
+                      "go (repeatable)");
+  add_capture(*command, options.pcap, options.port, options.from);
+  for (const char* name : {"--pcap", "--from"}) command->get_option(name)->excludes(endpoint);
   command->callback([&] { action = [&] { return record(options); }; });
 }
 
 void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "explore",
-      "Random workloads against any store, judged by an oracle that follows what it answers; a "
-      "counter-example is shrunk and saved so that it fails again (docs/EXPLORE.md)\n"
+  CLI::App* command =
+      app.add_subcommand("explore",
+                         "Run random workloads, judge them, and shrink what fails\n\n"
+                         "An oracle judges each response; counter-examples are shrunk and saved "
+                         "(docs/EXPLORE.md).");
+  command->footer(
       "Exit codes: 0 no rule is broken, 1 one is, 2 usage, 3 endpoint unreachable or lost, 4 a "
-      "rejection was seen once\nand never again, 130 interrupted");
-  add_run_flags(*command, options,
-                {.profile = "See certify; auto asks the store first which spellings it has",
-                 .edition = "See certify, but auto is ga; where the article alone counts both are "
-                            "right",
-                 .jobs = "Workloads to run in parallel (default: as certify)",
-                 .seed = "Seed for all random choices (default: a new one, printed): the same seed "
-                         "makes the same workloads",
-                 .trace = "Print all packets of the counter-example",
-                 .quiet = "Print the counter-example and the summary only"});
+      "rejection was seen once and not again, 130 interrupted");
+  add_run_flags(*command, options);
+  command->get_option("--jobs")->description(
+      "Workloads to run in parallel (default: as certify runs cases)");
+  command->get_option("--edition")
+      ->description(
+          "Edition of the specification: ga, preview or auto (default: ga; with --profile "
+          "documented: both)");
   command
-      ->add_option(
-          "--exhaustive", options.exhaustive,
-          "Instead of random workloads all short ones: so many requests in a row (1 to 3),\n"
-          "from 2 on also all that differ from one in a byte, number or word (docs/COMPLETE.md)")
+      ->add_option("--exhaustive", options.exhaustive,
+                   "Run all short workloads instead of random ones: N requests in a row (1 to 3), "
+                   "from 2 on also all that differ in a byte, number or word (docs/COMPLETE.md)")
       ->check(whole_number(1, workload::kMaxDepth));
-  command->add_option("--max-time", options.max_time,
-                      "How long it looks, and makes what it finds smaller, e.g. 5m (default: 60s; "
-                      "with --exhaustive as long as that takes)");
+  command->add_option("--duration", options.max_time,
+                      "Time limit for searching and shrinking, e.g. 5m (default: 60s; with "
+                      "--exhaustive: none)");
   command
       ->add_option("--max-examples", options.max_examples,
-                   "End after so many workloads (default: when the time is over)")
+                   "Stop after N workloads (default: no limit)")
       ->check(whole_number(1));
   command
       ->add_option("--max-operations", options.max_operations,
-                   "Operations of a workload at most (default: 40)")
+                   "Maximum number of operations in a workload (default: 40)")
       ->check(whole_number(1, 200));
-  command->add_option("--example", options.example, "Run this workload of the seed and no other")
+  command->add_option("--example", options.example, "Run only the N-th workload of the seed")
       ->check(whole_number(1));
   command
-      ->add_option("--stop-after", options.stop_after,
-                   "End when so many requirements are known to be broken (default: 1)")
+      ->add_option("--max-failures", options.stop_after,
+                   "Stop when N requirements are known to be broken (default: 1)")
       ->check(whole_number(1));
-  command->add_option("--rate", options.rate, "At most so many requests a second")
-      ->check(positive_factor());
+  command->add_option("--rate", options.rate, "Send at most this many requests per second")
+      ->check(positive_factor().name("N"));
   command->add_flag("--fresh-connections", options.fresh_connections,
-                    "Connect the clients of each workload anew, instead of letting workloads go on "
-                    "with connections that others have left clean");
+                    "Open new connections for each workload (default: reuse)");
   command->add_option("--ignore", options.ignore,
-                      "Do not count rejections with this requirement, e.g. 'FT-*', or with this "
-                      "line\n'REQUIREMENT: because', which may be a glob, too (repeatable)");
-  command->add_option("--save", options.save,
-                      "Folder for what fails again (default: explore-findings)");
+                      "Do not count rejections by this requirement, e.g. 'FT-*', or with a line "
+                      "'REQUIREMENT: because' that matches (repeatable)");
+  command->add_option("--out-dir", options.save,
+                      "Folder for counter-examples (default: explore-findings)");
   command->add_option("--replay", options.replay,
-                      "Run what was saved as *.trace again and nothing else: a file or a folder "
-                      "(repeatable)");
+                      "Run only these saved *.trace files or folders of them (repeatable)");
   command->callback([&] { action = [&] { return explore(options); }; });
 }
 
 void add_replay(CLI::App& app, ReplayOptions& options, Action& action) {
   constexpr std::size_t kMaxRuns = 10'000;
-  CLI::App* command = app.add_subcommand(
-      "replay",
-      "Run saved counter-examples again: fixed, still failing, or changed? (docs/REPLAY.md)\n"
+  CLI::App* command =
+      app.add_subcommand("replay",
+                         "Run saved counter-examples again\n\n"
+                         "Shows which are fixed, still fail, or have changed (docs/REPLAY.md).");
+  command->footer(
       "Exit codes: 0 all pass or are fixed, 1 something fails, 2 usage or a file that cannot be "
-      "loaded, 3 endpoint unreachable or lost,\n4 nothing fails, but something is inconclusive, 5 "
-      "no case to judge by, 130 interrupted");
+      "loaded, 3 endpoint unreachable or lost, 4 nothing fails, but something is inconclusive, "
+      "5 no case to judge by, 130 interrupted");
   command->add_option("paths", options.paths, "Scenario files, or folders of them")->required();
-  add_run_flags(*command, options,
-                {.jobs = "Cases to run in parallel (default: as certify)",
-                 .trace = "Print all packets of a failed case"});
+  add_run_flags(*command, options);
   command
-      ->add_option("--runs", options.runs,
-                   "Repeat each case N times, with fresh keys, to detect flaky ones (default: 1)")
+      ->add_option("--repeat", options.runs,
+                   "Run each case N times, with fresh keys, to detect flaky ones (default: 1)")
       ->check(whole_number(1, kMaxRuns));
-  command->add_flag("--heal", options.heal,
-                    "Write into the files: what is fixed is no longer recorded as failing, what "
-                    "has changed gets its new signature");
-  add_report(*command, options.reports, "json", "Write the outcomes as JSON to this file");
-  add_report(*command, options.reports, "junit", "Write a JUnit XML report to this file");
+  command->add_flag("--update", options.heal,
+                    "Update the files: fixed cases are no longer recorded as failing, changed ones "
+                    "get their new signature");
+  for (const char* kind : {"json", "junit"}) add_report(*command, options.reports, kind);
   command->callback([&] { action = [&] { return replay(options); }; });
 }
 
 void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
                  std::vector<std::string>& paths, Action& action) {
   CLI::App* list_command =
-      app.add_subcommand("list", "List cases, requirements, capabilities, faults or axes");
+      app.add_subcommand("list", "List cases, requirements, capabilities, faults or choices");
   list_command
-      ->add_option(
-          "what", list_options.what,
-          "cases (default), requirements, capabilities, the wrong stores of selftest: faults, or "
-          "what right stores decide: axes")
-      ->check(one_of({"cases", "requirements", "capabilities", "faults", "axes"}));
+      ->add_option("what", list_options.what,
+                   "cases (default), requirements, capabilities, faults (faulty stores of "
+                   "selftest) or choices (of conforming stores)")
+      ->check(one_of({"cases", "requirements", "capabilities", "faults", "choices"}));
   list_command
       ->add_option("--profile", list_options.profile,
-                   "Of requirements: what this profile demands of a store: binds, warns, depends "
-                   "on what the store turns out to be, or open")
+                   "With requirements: show whether each applies in this profile: auto, deployed "
+                   "or documented")
       ->check(one_of({"auto", "deployed", "documented"}));
   list_command
-      ->add_option("--wording", list_options.edition, "With --profile: auto (default), preview, ga")
+      ->add_option("--edition", list_options.edition,
+                   "With --profile: edition of the specification: auto (default), preview or ga")
       ->check(one_of({"auto", "preview", "ga"}))
       ->needs("--profile");
   add_selection(*list_command, list_options.selection);
-  list_command->add_flag("--json", list_options.json, "As JSON");
-  list_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
+  list_command->add_flag("--json", list_options.json, "Print JSON");
+  add_scenarios(*list_command, list_options.scenarios);
   list_command->callback([&] { action = [&] { return list(list_options); }; });
 
   CLI::App* explain_command =
       app.add_subcommand("explain", "Explain a requirement, a case or a fault");
   explain_command->add_option("id", id, "e.g. SET-NX-1")->required();
-  explain_command->add_option("--scenarios", list_options.scenarios, "Of this folder or file");
+  add_scenarios(*explain_command, list_options.scenarios);
   explain_command->callback([&] { action = [&] { return explain(id, list_options.scenarios); }; });
 
   CLI::App* lint_command = app.add_subcommand("lint", "Check scenario files");
@@ -494,54 +413,51 @@ void add_readers(CLI::App& app, ListOptions& list_options, std::string& id,
 }
 
 void add_selftest(CLI::App& app, SelftestOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "selftest", "Prove the suite: right stores pass, faulty ones are caught, each by its rule");
+  CLI::App* command =
+      app.add_subcommand("selftest",
+                         "Test the suite itself with conforming and faulty stores\n\n"
+                         "Conforming stores must pass; each faulty one must fail, attributed to "
+                         "its rule (docs/SELFTEST.md).");
   command->add_option("--fault", options.only,
-                      "Only the faults whose id or name matches this glob (repeatable)");
-  add_report(*command, options.reports, "json",
-             "Write scores, survivors and the kill matrix to this file");
-  add_report(*command, options.reports, "html", "Write the same as a self-contained HTML page");
+                      "Only faults whose id or name matches this glob (repeatable)");
+  for (const char* kind : {"json", "html"}) add_report(*command, options.reports, kind);
   command->add_option("--endpoint", options.endpoint,
-                      "Where the stores run: inproc: (default), or embedded: also finds transport "
-                      "faults, and takes "
-                      "some seconds for each store");
+                      "Where the stores run: inproc: (default), or embedded, which also finds "
+                      "transport faults and takes some seconds per store");
   add_driver(*command, options.driver);
-  command->add_flag("--fresh-connections", options.fresh_connections, "See certify");
-  command->add_flag(
-      "--every-case", options.every_case,
-      "Run a case also where a wrong store, in process, tells it the very same as the "
-      "right one; the verdicts are equal, it takes longer");
-  command->add_option("--right", options.right,
-                      "Certify so many random right stores in each profile instead: none may fail");
+  add_fresh_connections(*command, options.fresh_connections);
+  command->add_flag("--every-case", options.every_case,
+                    "Do not skip cases whose traffic equals that of the conforming store; the "
+                    "verdicts are equal");
+  command
+      ->add_option("--variants", options.right,
+                   "Certify N random conforming stores in each profile instead: none may fail")
+      ->check(whole_number(0));
   command
       ->add_option("--profile", options.profiles,
-                   "Of --right: auto, deployed or documented (repeatable; default: all)")
+                   "With --variants: auto, deployed or documented (repeatable; default: all)")
       ->check(one_of({"auto", "deployed", "documented"}));
   command
       ->add_option("--pairs", options.pairs,
-                   "Run so many random pairs of faults in one store instead, and say for how many "
-                   "both are among the first three differences")
+                   "Run N random pairs of faults in one store instead, and count the pairs whose "
+                   "faults are both among the first three root causes")
       ->check(whole_number(0));
-  command->add_option("--seed", options.seed, "Seed for all random choices (default 1)")
-      ->check(whole_number(0));
+  command->add_option("--seed", options.seed, "Random seed (default: 1)")->check(whole_number(0));
   command->callback([&] { action = [&] { return selftest(options); }; });
 }
 
 void add_matrix(CLI::App& app, MatrixOptions& options, Action& action) {
-  CLI::App* command = app.add_subcommand(
-      "matrix",
-      "Show which case checks which requirement\n"
-      "Exit code 1 when a requirement that must hold and can be tested has no case");
-  add_report(*command, options.reports, "json",
-             "Write it as JSON to this file, - for standard output (schema: "
-             "docs/matrix.schema.json)");
-  add_report(*command, options.reports, "html", "Write one self-contained page to this file");
-  add_report(*command, options.reports, "markdown",
-             "Write the tables of docs/COVERAGE.md to this file");
+  CLI::App* command = app.add_subcommand("matrix", "Show which case checks which requirement");
+  command->footer(
+      "Exit codes: 0 each must-level requirement that can be tested has a case, 1 one has none, "
+      "2 usage");
+  add_report(*command, options.reports, "json", "(docs/matrix.schema.json)");
+  add_report(*command, options.reports, "html");
+  add_report(*command, options.reports, "markdown", "Write the tables of docs/COVERAGE.md");
   command->add_option("--report", options.report,
                       "Add the results of a run: a JSON report of certify");
-  command->add_flag("--full", options.full, "Print every requirement with its cases");
-  command->add_option("--scenarios", options.scenarios, "Of this folder or file");
+  command->add_flag("-v,--verbose", options.full, "Print every requirement with its cases");
+  add_scenarios(*command, options.scenarios);
   command->callback([&] { action = [&] { return matrix(options); }; });
 }
 
@@ -552,7 +468,7 @@ std::string version_text() {
 
 // What packages are made with; `shell` must outlive the action.
 void add_manual(CLI::App& app, std::string& shell, Action& action) {
-  CLI::App* manual = app.add_subcommand("manual", "Print the manual page, as troff");
+  CLI::App* manual = app.add_subcommand("manual", "Print the manual page in troff format");
   manual->callback([&] {
     action = [&] {
       text::print(
@@ -560,7 +476,7 @@ void add_manual(CLI::App& app, std::string& shell, Action& action) {
       return run::ExitCode::kConformant;
     };
   });
-  CLI::App* command = app.add_subcommand("completion", "Print the completion of a shell");
+  CLI::App* command = app.add_subcommand("completion", "Print the completion script of a shell");
   command->add_option("shell", shell, "bash, zsh or fish")
       ->required()
       ->check(one_of({"bash", "zsh", "fish"}));
@@ -572,7 +488,7 @@ void add_manual(CLI::App& app, std::string& shell, Action& action) {
   });
 }
 
-// Of each command, and the arguments of some.
+// The options of each command, and the arguments of some.
 struct AllOptions {
   CertifyOptions certify;
   MergeOptions merge;
@@ -631,7 +547,7 @@ void add_commands(CLI::App& app, AllOptions& options, const char* program, Actio
   add_manual(app, options.shell, action);
 }
 
-// Whoever may list processes sees the words of this one: no password any more, once they are read.
+// Other users may list the arguments of this process: passwords are overwritten once they are read.
 void hide_passwords(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     std::string_view word(argv[i]);
@@ -647,16 +563,26 @@ void hide_passwords(int argc, char** argv) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"Fencepost: conformance suite of the state store protocol over MQTT 5"};
+  CLI::App app{
+      "Fencepost: conformance suite of the state store protocol over MQTT 5, as in the published "
+      "article (State store protocol, Microsoft Learn) and the deployed service (Azure IoT "
+      "Operations)"};
   app.name("fencepost");
-  app.footer("fencepost help COMMAND explains a command. " + std::string(kExitCodes));
+  app.set_help_flag("-h,--help", "Print this help");
+  app.set_help_all_flag("--help-all", "Print the help with the options that are rarely used");
   app.set_version_flag("-V,--version", version_text());
   app.require_subcommand(1);
   AllOptions options;
   Action action;
   add_commands(app, options, argv[0], action);
-  explain_on_terminal(app);
-  const std::vector<std::string> arguments = with_help_command(app, {argv + 1, argv + argc});
+  app.footer(
+      std::string("\"fencepost COMMAND --help\" explains a command; --version prints the version. "
+                  "Endpoints embedded and inproc: take options, e.g. "
+                  "embedded?clock-offset=-10m&response-delay=200ms\n") +
+      kExitCodesOfCertify);
+  lay_out_help(app);
+  const std::vector<std::string> arguments =
+      with_help_command(app, with_new_names(app, {argv + 1, argv + argc}));
   try {
     std::vector<std::string> backwards(arguments.rbegin(), arguments.rend());  // as CLI11 wants
     app.parse(backwards);
@@ -673,7 +599,7 @@ int run(int argc, char** argv) {
   return static_cast<int>(action());
 }
 
-// Who closes a pipe, as `head` does, has read enough; a verdict that could not be written is none.
+// A pipe may be closed early, as `head` does; a verdict that could not be written is an error.
 int said(int code) {
   const bool lost = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
   pollfd output{.fd = STDOUT_FILENO, .events = POLLOUT, .revents = 0};

@@ -36,7 +36,7 @@ Result<Said, std::string> keygen(std::vector<std::string> arguments,
   const endpoint::Socket from(::open(input.c_str(), O_RDONLY | O_CLOEXEC));
   const endpoint::MemoryFile output("fencepost-keygen", "");
   arguments.insert(arguments.begin(), kProgram);
-  // An agent may hold the key, and ask somebody.
+  // An agent may hold the key, and ask its user.
   auto child = ChildProcess::start(
       {.words = std::move(arguments),
        .variables = environment_of_child(
@@ -47,7 +47,7 @@ Result<Said, std::string> keygen(std::vector<std::string> arguments,
        .own_group = false});
   if (!child && child.error() == ENOENT) {
     return fail(
-        fmt::format("{} is not here: signatures need it (Debian: openssh-client)", kProgram));
+        fmt::format("{} is not installed: signatures need it (Debian: openssh-client)", kProgram));
   }
   if (!child) {
     return fail(fmt::format(
@@ -76,7 +76,8 @@ std::vector<std::string> principals(const Verification& what) {
 Verified verified(const Result<Said, std::string>& said, const std::string& file) {
   if (!said) return {SignatureState::kUnusable, said.error()};
   if (said->code == 0) return {SignatureState::kGood, said->text};
-  return {SignatureState::kBad, fmt::format("{} is not what was signed: {}", file, said->text)};
+  return {SignatureState::kBad,
+          fmt::format("{} is not the file that was signed: {}", file, said->text)};
 }
 
 bool is_signed(const std::string& file) { return !file.empty() && file != "-"; }
@@ -85,13 +86,13 @@ bool is_signed(const std::string& file) { return !file.empty() && file != "-"; }
 
 Result<void, std::string> check_signing(const std::string& key) {
   if (!is_file(key)) {
-    return fail(fmt::format("cannot read the key {}: ssh-keygen -t ed25519 -f {} makes one", key,
+    return fail(fmt::format("cannot read the key {}: ssh-keygen -t ed25519 -f {} creates one", key,
                             text::shell_word(key)));
   }
   // A key without which nothing can be signed; whether it can sign shows when it does.
   const auto there = keygen({"-l", "-f", key});
   if (!there) return fail(there.error());
-  if (there->code != 0) return fail(fmt::format("{} is no key: {}", key, there->text));
+  if (there->code != 0) return fail(fmt::format("{} is not a key: {}", key, there->text));
   return {};
 }
 
@@ -127,8 +128,8 @@ Verified verify_file(const Verification& what) {
   std::vector<std::string> signers{what.signer};
   if (what.signer.empty()) signers = principals(what);
   if (signers.empty()) {
-    return {SignatureState::kBad,
-            fmt::format("{} is of a key that is not in {}", what.signature, what.allowed_signers)};
+    return {SignatureState::kBad, fmt::format("{} was made with a key that is not in {}",
+                                              what.signature, what.allowed_signers)};
   }
   Verified out;
   for (const std::string& signer : signers) {
@@ -146,7 +147,7 @@ bool can_sign(const std::string& key, const std::vector<std::string>& files) {
   const auto able = check_signing(key);
   if (!able) print_error(able.error());
   const bool something = std::any_of(files.begin(), files.end(), is_signed);
-  if (!something) print_error("--sign needs a file to sign: --evidence, --json or another report");
+  if (!something) print_error("--sign needs --evidence, --json or another report to sign");
   return able && something;
 }
 

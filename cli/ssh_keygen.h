@@ -9,7 +9,7 @@
 
 namespace fencepost::cli {
 
-// What signatures of ours are for: one that was made for another purpose is none.
+// The purpose of our signatures: one made for another purpose is not valid.
 inline constexpr const char* kSignatureNamespace = "fencepost";
 
 // Is the program there, and the key a file? The error says what to do.
@@ -23,7 +23,7 @@ struct Verification {
   std::string file{};
   std::string signature{};
   std::string allowed_signers{};  // a file; empty: any key will do
-  std::string signer{};           // of that file; empty: whoever the key belongs to
+  std::string signer{};           // of that file; empty: any of them
 };
 
 enum class SignatureState { kGood, kBad, kUnusable };
@@ -33,10 +33,10 @@ struct Verified {
 };
 [[nodiscard]] Verified verify_file(const Verification& what);
 
-// Can the key sign, and is there a file that it is to sign? Asked before the run. False after a
-// complaint. No key: nothing is signed.
+// Can the key sign, and is there a file that it is to sign? Asked before the run. False after an
+// error was printed. No key: nothing is signed.
 [[nodiscard]] bool can_sign(const std::string& key, const std::vector<std::string>& files);
-// Signs those that have a name. False after a complaint.
+// Signs those that have a name. False after an error was printed.
 [[nodiscard]] bool sign_files(const std::string& key, const std::vector<std::string>& files);
 
 }  // namespace fencepost::cli

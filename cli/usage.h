@@ -1,5 +1,5 @@
-// How the program explains its command line and complains about it: help that fits the terminal,
-// the word that was typed, and the nearest right one.
+// What the options take, and errors of the command line: the word that was typed, and the nearest
+// known one.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace fencepost::cli {
 
-// Takes one of these words; the complaint names the nearest.
+// Takes one of these words; the error names the nearest.
 [[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
 // Of -j: each job has a thread and connections.
 inline constexpr std::uint64_t kMaxJobs = 1'000;
 // Takes decimal digits, of a number between these two.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = UINT64_MAX);
-// Takes the name of an MQTT client that this machine can use; the complaint says what to install.
+// Takes the name of an MQTT client that this machine can use; the error says what to install.
 [[nodiscard]] CLI::Validator usable_driver();
 // Takes a number greater than 0, at most `most`.
 [[nodiscard]] CLI::Validator positive_factor(double most = std::numeric_limits<double>::max());
@@ -25,24 +25,20 @@ inline constexpr std::uint64_t kMaxJobs = 1'000;
 // Takes any place of a report, which reports_to_standard_output() knows by it.
 [[nodiscard]] CLI::Validator report_file();
 
-// Help of `app` and its commands is as wide as the terminal, and names what a value is (URL, FILE,
-// N). Call it when all commands have been added.
-void explain_on_terminal(CLI::App& app);
-
-// The arguments as they are parsed: `help` and `help COMMAND` ask for help, too.
+// The arguments as they are parsed: `help` and `help COMMAND` also print help.
 [[nodiscard]] std::vector<std::string> with_help_command(const CLI::App& app,
                                                          std::vector<std::string> arguments);
 
-// The exit code of a command line that cannot be parsed, or that asks for help or the version; what
-// there is to say was printed, without passwords.
+// The exit code of a command line that cannot be parsed, or that requests help or the version; the
+// error, help or version was printed, without passwords.
 [[nodiscard]] int refuse(const CLI::App& app, const CLI::ParseError& error,
                          const std::vector<std::string>& arguments);
 
-// Do these options ask for a report on standard output, with the file name "-"?
+// Do these options request a report on standard output, with the file name "-"?
 [[nodiscard]] bool reports_to_standard_output(const CLI::App& app);
 
-// A URL with a password as the value of, say, --json, or as one of the files of lint, would end in
-// a complaint or in a report. The complaint; empty when there is no such URL.
+// A URL with a password as the value of, say, --json, or as one of the files of lint, would appear
+// in an error or a report. The error; empty when there is no such URL.
 [[nodiscard]] std::string misplaced_url(const CLI::App& app);
 
 }  // namespace fencepost::cli

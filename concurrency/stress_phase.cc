@@ -63,7 +63,7 @@ std::string command_of(const StressPhase& phase, const stress::Mix& mix, bool si
       out += fmt::format(" --clock-offset {}ms", settings.clock_offset_ms);
     }
     if (path_allowance(phase) > milliseconds{0}) {
-      out += fmt::format(" --on-the-way {}ms", path_allowance(phase).count());
+      out += fmt::format(" --network-delay {}ms", path_allowance(phase).count());
     }
     if (settings.timeout_scale != 1.0) {
       out += fmt::format(" --timeout-scale {}", settings.timeout_scale);

@@ -300,7 +300,7 @@ TEST_F(StressPhaseTest, TheCommandOfALiveRunHasWhatWasInForce) {
   suite_.settings.clock_offset_ms = -600'000;
   suite_.settings.timeout_scale = 1.5;
   EXPECT_EQ(run_stress_phase(phase_, fake, kNeverStop).command,
-            "fencepost stress --profile deployed --clock-offset -600000ms --on-the-way 12ms "
+            "fencepost stress --profile deployed --clock-offset -600000ms --network-delay 12ms "
             "--timeout-scale 1.5 --workload everything --clients 16 --seed 7 --duration 200ms");
   suite_.settings = test::settings();
   phase_.round_trip_p99 = 0us;

@@ -99,7 +99,7 @@ class Configuration {
 void add_store(const BrokerOptions& options, const std::string& plugin,
                const std::string& authorization_path, Configuration& out) {
   out.add("plugin", plugin, "the folder of the program");
-  out.add("plugin_opt_dialect", codec::dialect(options.dialect).name, "--profile");
+  out.add("plugin_opt_dialect", codec::dialect(options.dialect).name, "--dialect");
   out.add("plugin_opt_quota", options.quota);
   if (options.limits) {
     out.add("plugin_opt_max_bytes", options.limits->keys_bytes);
@@ -117,7 +117,7 @@ void add_store(const BrokerOptions& options, const std::string& plugin,
     out.add("plugin_opt_fault", options.fault, "--fault");
     if (!options.control) out.add("plugin_opt_seed", options.seed);
   }
-  if (!options.right.empty()) out.add("plugin_opt_right", options.right, "--right");
+  if (!options.right.empty()) out.add("plugin_opt_variant", options.right, "--variant");
   if (!options.record.empty()) out.add("plugin_opt_record", options.record, "--record");
   if (options.open_routing) out.add("plugin_opt_routing open");
   if (options.control) {

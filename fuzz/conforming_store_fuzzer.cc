@@ -35,7 +35,7 @@ std::uint64_t seed_of(std::string_view bytes) {
   return seed;
 }
 
-// What `explore --profile P --wording ga` judges by.
+// What `explore --profile P --edition ga` judges by.
 judge::OracleBasis basis_of(codec::DialectId dialect) {
   std::vector<scenario::LoadError> errors;
   const scenario::Library library = scenario::load_library(scenario::built_in_files(), errors);

@@ -151,12 +151,14 @@ bool is_command_of_a_report(std::string_view command) {
     return false;
   }
   if ((*words)[1] != "certify" && (*words)[1] != "stress") return false;
-  // With a value, and without one.
+  // With a value, and without one. --wording and --on-the-way are older names of --edition and
+  // --network-delay.
   static const std::set<std::string_view> kValued = {
-      "--endpoint", "--descriptor", "--scenarios",    "--profile",    "--wording",
-      "--driver",   "--stress",     "--baseline",     "--seed",       "--run",
-      "--skip",     "--tag",        "--requirement",  "--shard",      "--workload",
-      "--clients",  "--duration",   "--clock-offset", "--on-the-way", "--timeout-scale"};
+      "--endpoint",   "--descriptor",    "--scenarios", "--profile",  "--edition",
+      "--wording",    "--network-delay", "--driver",    "--stress",   "--baseline",
+      "--seed",       "--run",           "--skip",      "--tag",      "--requirement",
+      "--shard",      "--workload",      "--clients",   "--duration", "--clock-offset",
+      "--on-the-way", "--timeout-scale"};
   static const std::set<std::string_view> kFlags = {"--strict", "--fresh-connections", "--shuffle"};
   for (std::size_t i = 2; i < words->size(); ++i) {
     if (kFlags.contains((*words)[i])) continue;

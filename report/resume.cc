@@ -115,7 +115,7 @@ std::string obstacle(const std::string& file, const Invocation& given, const Hea
                              {"--driver", given.call.driver, was.driver},
                              {"--baseline", given.call.baseline, was.baseline},
                              {"--profile", given.profile, std::string(name(context.profile))},
-                             {"--wording", given.edition, std::string(name(context.edition))},
+                             {"--edition", given.edition, std::string(name(context.edition))},
                              {"--seed", seed, std::to_string(context.seed)},
                              flag("--strict", given.strict, context.strict),
                              flag("--shuffle", given.call.shuffled, was.shuffled)}),

@@ -85,7 +85,7 @@ class ConformingStores {
     const std::lock_guard lock(mutex_);
     ++profile.stores;
     if (!suite) {
-      profile.errors.push_back(fmt::format("right={}: {}", seed, suite.error()));
+      profile.errors.push_back(fmt::format("variant={}: {}", seed, suite.error()));
       return;
     }
     profile.inconclusive += suite->summary.inconclusive;
@@ -174,7 +174,7 @@ std::string conforming_stores_text(const ConformingStoresResult& result) {
                          decisions.empty() ? "the choices of the reference store" : decisions);
       for (const FalseAlarm* alarm : alarms) {
         const run::CaseResult& seen = alarm->result;
-        out += fmt::format("    {} ({}, first right={}): {}\n", alarm->test_case->id,
+        out += fmt::format("    {} ({}, first variant={}): {}\n", alarm->test_case->id,
                            text::counted(alarm->stores, "store"), alarm->seed,
                            seen.failure.requirement);
         out += fmt::format("      {}:{}: {}; expected {}; actual {}\n", seen.failure.position.file,

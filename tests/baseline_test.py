@@ -90,7 +90,7 @@ class BaselineTest(harness.FolderTest):
         return self.run_program("--baseline", name, *arguments)
 
     def fix(self, *arguments, name="known.yaml", **more):
-        return self.run_program("--baseline", name, "--fix-baseline", *arguments, **more)
+        return self.run_program("--baseline", name, "--update-baseline", *arguments, **more)
 
     def case(self, name):
         return next(case for case in self.report["cases"] if case["id"] == name)
@@ -262,7 +262,7 @@ class BaselineTest(harness.FolderTest):
                 self.assertIn("fencepost: " + complaint, self.complained)
                 self.assertIsNone(self.report)
         self.assertEqual(self.run_program("--baseline", "none.yaml"), 2)
-        self.assertIn("cannot read none.yaml: No such file or directory; --fix-baseline creates", self.complained)
+        self.assertIn("cannot read none.yaml: No such file or directory; --update-baseline creates", self.complained)
 
     def test_the_examples_of_the_documentation_are_right(self):
         page = (ROOT / "docs" / "BASELINES.md").read_text(encoding="utf-8")
@@ -304,7 +304,7 @@ class BaselineTest(harness.FolderTest):
 
     def test_one_fault_is_one_entry_and_stays_known_with_another_seed(self):
         faulty = "inproc:?fault=nx-overwrites"
-        self.program(faulty, "--fix-baseline")
+        self.program(faulty, "--update-baseline")
         self.assertEqual(self.read().count("- requirement: SET-NX-2"), 1, self.read())
         self.assertEqual(self.read().count("requirement:"), 1, self.read())
         self.write("known.yaml", self.read().replace("reason: ''", "reason: NX is ignored"))
@@ -366,10 +366,10 @@ flaky:
             with self.subTest(arguments):
                 self.write("known.yaml", "version: 1\n")
                 self.assertEqual(self.fix(*arguments), 2)
-                self.assertIn("--fix-baseline needs a run of all cases", self.complained)
+                self.assertIn("--update-baseline needs a run of all cases", self.complained)
                 self.assertEqual(self.read(), "version: 1\n")
                 self.assertIsNone(self.report)
-        self.assertEqual(self.run_program("--fix-baseline"), 2)
+        self.assertEqual(self.run_program("--update-baseline"), 2)
 
     def test_a_run_that_leaves_a_case_open_fixes_nothing(self):
         self.write("known.yaml", "version: 1\n")

@@ -19,7 +19,7 @@ import harness
 
 PYTHON = "/usr/bin/python3"  # which has Debian's Paho
 CHANGED = (PYTHON, "-B", harness.ROOT / "tests" / "faulty_clients.py")
-CASES = ("--only", "malformed.get.[bl]*-alone", "--only", "get.*", "--only", "session.m*")
+CASES = ("--run", "malformed.get.[bl]*-alone", "--run", "get.*", "--run", "session.m*")
 
 
 @harness.full_but("a browser goes through all of the page",
@@ -50,7 +50,7 @@ class CertificatePageTest(PageTest):
             for text in ("GET-HIT-1", "GET of a key that exists is answered with", "malformed.get.line-end-alone",
                          'step 1, get "k" (scenarios/clients/malformed.yaml:', "the adapter ended with exit code 7",
                          '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to clients/fencepost-client-",
-                         "certify-client --only malformed.get.line-end-alone -- "):
+                         "certify-client --run malformed.get.line-end-alone -- "):
                 self.assertIn(text, said)
             self.assertLessEqual(self.run_script("return document.documentElement.scrollWidth"), width)
 

@@ -64,8 +64,8 @@ class RightClients(FolderTest):
     @full("minutes of four SDKs; one of them is certified in the gate")
     def test_the_adapters_that_are_shipped_pass_in_both_dialects(self):
         # What depends on the dialect. The one in C++ does not connect again by itself, and has no helper for locks.
-        some = [part for glob in ("set.*", "vdel.*", "error.*", "observe.*", "lock.*") for part in ("--only", glob)]
-        documented = ["--profile", "documented", *some]
+        some = [part for glob in ("set.*", "vdel.*", "error.*", "observe.*", "lock.*") for part in ("--run", glob)]
+        documented = ["--dialect", "documented", *some]
         rows = [(PAHO, 0, []), (CPP_PAHO, 33, ["-j", "16"]), (PAHO, 0, documented), (CPP_PAHO, 0, documented)]
         for (_, skipped, options), (result, report) in at_once(lambda row: certify(row[0], *row[2]), rows):
             self.assertEqual(0, result.returncode, result.stdout[-6000:] + result.stderr)
@@ -79,7 +79,7 @@ class RightClients(FolderTest):
         self.assertGreaterEqual(len(rows), 10)
         globs = ("*.text*", "set.condition*", "observe.[dos]*", "clock.[mo]*", "lock*", "cut.[io]*", "session.*",
                  "reply.[op]*", "together.order.sent.*")
-        selected = [part for glob in globs for part in ("--only", glob)]
+        selected = [part for glob in globs for part in ("--run", glob)]
         for row, (result, report) in at_once(lambda row: certify((*CHANGED, row["name"]), "-j", "2", *selected), rows):
             self.assertEqual(0, result.returncode, row["name"] + ": " + result.stdout[-6000:] + result.stderr)
             self.assertGreater(report["passed"], 5, row["name"])
@@ -90,7 +90,7 @@ class WrongClients(FolderTest):
     def test_each_is_charged_first_with_the_rule_that_it_breaks(self):
         rows = [row for row in changes("wrong") if row["rule"]]
         self.assertGreaterEqual(len(rows), 40)
-        play = lambda row: certify((*CHANGED, row["name"]), *SHORT, "--only", row["case"])
+        play = lambda row: certify((*CHANGED, row["name"]), *SHORT, "--run", row["case"])
         others = []
         for row, (result, report) in at_once(play, rows):
             self.assertEqual(1, result.returncode, row["name"] + ": " + result.stdout + result.stderr)
@@ -104,8 +104,8 @@ class WrongClients(FolderTest):
 
     def test_none_is_charged_with_a_rule_of_something_else(self):
         rows = [row for row in changes("wrong") if row["rule"]]
-        selected = [part for glob in SOME_OF_EACH for part in ("--only", glob)]
-        play = lambda row: certify((*CHANGED, row["name"]), *SHORT, *selected, "--only", row["case"])
+        selected = [part for glob in SOME_OF_EACH for part in ("--run", glob)]
+        play = lambda row: certify((*CHANGED, row["name"]), *SHORT, *selected, "--run", row["case"])
         failures, strange = 0, []
         for row, (result, report) in at_once(play, rows):
             self.assertEqual(1, result.returncode, row["name"] + ": " + result.stdout + result.stderr)
@@ -129,7 +129,7 @@ class WrongClients(FolderTest):
 
     def test_one_that_crashes_or_hangs_is_started_again(self):
         cases = [part for glob in ("malformed.get.bytes-alone", "malformed.del.no-digits", "session.m*", "reply.stray.ok")
-                 for part in ("--only", glob)]
+                 for part in ("--run", glob)]
         rows = [("crashes-on-a-malformed-reply", "the adapter ended with exit code 7"),
                 ("hangs-on-a-malformed-reply", "no result within 6000 ms: the adapter hangs")]
         for (_, said), (result, report) in at_once(lambda row: certify((*CHANGED, row[0]), *SHORT, "-j", "1", *cases), rows):
@@ -153,7 +153,7 @@ class Adapters(FolderTest):
         seen, said = set(), ""
         for limit in range(8, 32, 2):
             result = run_command("sh", "-c", f'ulimit -n {limit}; exec "$0" "$@"', FENCEPOST, "certify-client", "-j", "4",
-                                 "--only", "get.value.*", "--", *CPP_PAHO)
+                                 "--run", "get.value.*", "--", *CPP_PAHO)
             self.assertNotIn("FAILED", result.stdout, limit)
             self.assertIn(result.returncode, (0, 2, 70, 127), f"{limit}: {result.stdout} {result.stderr}")
             seen.add(result.returncode)
@@ -165,7 +165,7 @@ class Adapters(FolderTest):
         greeting = '{"fencepost_adapter": 1, "name": "n", "capabilities": ["get"]}'
         file = self.write("adapter.sh", f"#!/bin/sh\necho '{greeting}'\nread line\nrm \"$0\"\nexit 6\n")
         file.chmod(0o755)
-        result = run("certify-client", "-j", "1", "--only", "get.[mv]*", "--", file)
+        result = run("certify-client", "-j", "1", "--run", "get.[mv]*", "--", file)
         self.assertEqual(70, result.returncode, result.stdout + result.stderr)
         self.assertEqual(1, result.stdout.count("FAILED"), "it has ended with exit code 6, once")
         self.assertRegex(result.stderr, "adapter.sh'?: No such file or directory")
@@ -205,7 +205,7 @@ class Adapters(FolderTest):
                            ('{"id": 1, "ok": 5}', "ok and error must be objects"),
                            ('{"id": 1}', "must have either ok or error")):
             adapter = self.adapter(f"echo '{greeting}'; while read line; do echo '{line}'; done")
-            result, report = certify(adapter, "--only", "get.missing")
+            result, report = certify(adapter, "--run", "get.missing")
             self.assertEqual((3, "adapter error", 0), (result.returncode, report["verdict"], report["failed"]), line)
             self.assertIn(said, report["ended_by"])
             self.assertIn("in case get.missing", result.stderr)
@@ -223,7 +223,7 @@ class NewAdapters(FolderTest):
         said = run("new-adapter", "python", folder)
         self.assertEqual(0, said.returncode, said.stderr)
         self.assertIn(f"cd {shlex.quote(str(folder))}\n    fencepost certify-client -- {PYTHON} adapter.py", said.stdout)
-        result, report = certify((PYTHON, "-B", folder / "adapter.py"), "--only", "get.*")
+        result, report = certify((PYTHON, "-B", folder / "adapter.py"), "--run", "get.*")
         self.assertEqual((0, "conformant"), (result.returncode, report["verdict"]), result.stdout)
 
     def test_those_in_other_languages_are_the_shipped_ones(self):
@@ -243,14 +243,14 @@ class NewAdapters(FolderTest):
         build = re.search(r"^    (c\+\+ .*)$", said.stdout, re.M)[1]
         built = run_command("sh", "-c", build, cwd=self.folder / "cpp")
         self.assertEqual(0, built.returncode, built.stderr)
-        result, _ = certify((self.folder / "cpp" / "adapter",), "--only", "get.*")
+        result, _ = certify((self.folder / "cpp" / "adapter",), "--run", "get.*")
         self.assertEqual(0, result.returncode, result.stdout)
 
     def test_what_is_there_stays(self):
         mine = self.write("statestore.py", "mine")
         said = run("new-adapter", "python", self.folder)
         self.assertEqual((2, "mine"), (said.returncode, mine.read_text()))
-        self.assertIn("statestore.py is there already", said.stderr)
+        self.assertIn("statestore.py exists already", said.stderr)
         self.assertFalse((self.folder / "adapter.py").exists())
         self.assertEqual(2, run("new-adapter", "cobol", self.folder / "new").returncode)
 
@@ -258,7 +258,7 @@ class NewAdapters(FolderTest):
 class Reports(FolderTest):
     def test_a_failure_says_what_to_know(self):
         junit = self.folder / "report.xml"
-        result = run("certify-client", "--junit", junit, "--only", "get.missing", "--", *CHANGED, "missing-taken-for-empty")
+        result = run("certify-client", "--junit", junit, "--run", "get.missing", "--", *CHANGED, "missing-taken-for-empty")
         self.assertEqual(1, result.returncode)
         for said in ("FAILED get.missing  GET of a missing key is neither an error nor an empty value\n",
                      "  rule      GET-MISS-1 (must): GET of a key that does not exist is answered with `$-1\\r\\n`.",
@@ -266,7 +266,7 @@ class Reports(FolderTest):
                      '  actual    the value ""\n', "1 root cause explains 1 failure\n",
                      '> PUBLISH: "*2\\r\\n$3\\r\\nGET\\r\\n$1\\r\\nk\\r\\n"', "< PUBLISH to ",
                      "client: not conformant (1 of ",
-                     f"certify-client --only get.missing -- {PYTHON} -B "):
+                     f"certify-client --run get.missing -- {PYTHON} -B "):
             self.assertIn(said, result.stdout)
         suite = xml.etree.ElementTree.parse(junit).getroot()
         self.assertEqual([1, 1], [junit_count(suite, name) for name in ("tests", "failures")])
@@ -281,9 +281,9 @@ class Reports(FolderTest):
         schema = load_schema("adapter")
         told, said = self.folder / "told", self.folder / "said"
         tee = self.write("tee.sh", 'told=$1 said=$2; shift 2; tee "$told" | "$@" | tee "$said"\n')
-        result, report = certify(("/bin/sh", tee, told, said, *PAHO), "-j", "1", "--only", "session.m*", "--only", "lock.s*",
-                                 "--only",
-                                 "observe.[do]*", "--only", "error.set.s*")
+        result, report = certify(("/bin/sh", tee, told, said, *PAHO), "-j", "1", "--run", "session.m*", "--run", "lock.s*",
+                                 "--run",
+                                 "observe.[do]*", "--run", "error.set.s*")
         self.assertEqual((0, 0), (result.returncode, report["failed"]), result.stdout + result.stderr)
         lines = [json.loads(line) for file in (told, said) for line in file.read_text(encoding="utf-8").splitlines()]
         self.assertEqual({"connect", "disconnect", "set", "get", "del", "vdel", "observe", "notification"},
@@ -292,14 +292,14 @@ class Reports(FolderTest):
             self.assertEqual([], complaints(schema, line), line)
 
     def test_the_cases_are_listed(self):
-        result = run("certify-client", "--list", "--only", "error.set.*")
+        result = run("certify-client", "--dry-run", "--run", "error.set.*")
         self.assertEqual((0, 13), (result.returncode, len(result.stdout.splitlines())))
-        self.assertEqual(5, run("certify-client", "--list", "--only", "no-such").returncode)
+        self.assertEqual(5, run("certify-client", "--dry-run", "--run", "no-such").returncode)
 
     def test_mistakes_in_cases_are_told_with_their_place(self):
         file = self.write("cases.yaml", "certifies: clients\narea: a\ncases:\n  - id: a\n    title: t\n"
                                         "    requirements: [GET-HIT-1]\n    steps:\n      - gett: k\n")
-        result = run("certify-client", "--list", "--scenarios", file)
+        result = run("certify-client", "--dry-run", "--scenarios", file)
         self.assertEqual(2, result.returncode)
         self.assertIn(f'{file}:8:9: step has no key "gett"; did you mean "get"?', result.stderr)
 

@@ -116,7 +116,7 @@ class Certify(CliTest):
     @harness.full("four whole certifications over the wire; profiles_test.py has them in process")
     def test_the_other_profile_fails_the_cases_that_name_a_divergence_and_says_why(self):
         for spoken, judged in (("deployed", "documented"), ("documented", "deployed")):
-            url = self.serve("--profile", spoken, "--quota", 1000).url
+            url = self.serve("--dialect", spoken, "--quota", 1000).url
             result = self.certify("--endpoint", url, "--profile", judged)
             self.assertEqual(result.returncode, 1, result.stderr)
             cases = self.load_report()["cases"]
@@ -220,36 +220,27 @@ class CommandLine(CliTest):
     """What is typed wrong is shown, with the nearest right word."""
 
     def test_words_that_are_not_known(self):
-        for arguments, said in ((["certfy"], "there is no command certfy; did you mean certify?"),
-                                (["version"], "there is no command version; did you mean --version?"),
-                                (["help", "certfy"], "there is no command certfy; did you mean certify?"),
+        for arguments, said in ((["certfy"], "unknown command certfy; did you mean certify?"),
+                                (["version"], "unknown command version; did you mean --version?"),
+                                (["help", "certfy"], "unknown command certfy; did you mean certify?"),
                                 ([], "a command is needed"),
                                 (["certify", "--timeout", "5"],
-                                 "there is no option --timeout; did you mean --timeout-scale?"),
+                                 "unknown option --timeout; did you mean --timeout-scale?"),
                                 (["certify", "set.nx.*"], 'certify takes no argument "set.nx.*"'),
-                                (["certify", "--timeout-scale", "0"], '"0" is no number greater than 0'),
+                                (["certify", "--timeout-scale", "0"], '"0" must be a number greater than 0'),
                                 (["certify", "--timeout-scale", "1e300"], '"1e300" is more than 1000'),
-                                (["certify", "--seed", "-1"], '--seed: "-1" is no whole number from 0 on'),
-                                (["certify", "--jobs", "0"], '--jobs: "0" is no whole number from 1 to 1000'),
+                                (["certify", "--seed", "-1"], '--seed: "-1" must be a whole number, 0 or greater'),
+                                (["certify", "--jobs", "0"], '--jobs: "0" must be a whole number from 1 to 1000'),
                                 (["certify", "--json", "r", "--junit", "r"], "r is named for two reports"),
                                 (["stress", "--duration", "9999999h"], "at most 8784h"),
-                                (["stress", "--endpoint", "inproc:", "--on-the-way", "2h"], "at most 1h"),
-                                (["serve", "--port", "65536"], '"65536" is no whole number from 0 to 65535'),
+                                (["stress", "--endpoint", "inproc:", "--network-delay", "2h"], "at most 1h"),
+                                (["serve", "--port", "65536"], '"65536" must be a whole number from 0 to 65535'),
                                 (["list", "fault"], "did you mean faults?"),
                                 (["certify", "--json", "-", "--html", "-"], "only one report")):
             result = run(*arguments)
             self.assertEqual(2, result.returncode, arguments)
             self.assertIn(said, result.stderr, arguments)
             self.assertEqual("", result.stdout, arguments)
-
-    def test_help_of_each_command_fits(self):
-        whole = run("help").stdout
-        commands = re.findall(r"^  ([a-z-]+) ", whole[whole.index("Subcommands:"):], re.M)
-        self.assertGreater(len(commands), 10)
-        for command in commands:
-            said = run("help", command)
-            self.assertEqual((0, said.stdout), (said.returncode, run(command, "--help").stdout))
-            self.assertEqual([], [line for line in said.stdout.splitlines() if len(line) > 100])
 
     def test_which_part_of_a_selection_matches_nothing(self):
         for arguments, said in ((["--tag", "nope"], "none has the tag nope; the tags are interop, large"),
@@ -262,7 +253,7 @@ class CommandLine(CliTest):
 
     def test_a_folder_where_a_file_belongs_and_one_without_cases(self):
         for option, said in (("--descriptor", f"cannot read {self.folder}: it is a folder"),
-                             ("--scenarios", f"there is no *.yaml in the folder {self.folder}")):
+                             ("--scenarios", f"no *.yaml in the folder {self.folder}")):
             result = run("certify", "--endpoint", "inproc:", option, self.folder)
             self.assertEqual(2, result.returncode)
             self.assertIn(said, result.stderr)
@@ -278,7 +269,7 @@ class CommandLine(CliTest):
 
     def test_the_manual_page_and_the_completions_have_each_option(self):
         page, shells = run("manual").stdout, {shell: run("completion", shell).stdout for shell in ("bash", "zsh", "fish")}
-        options = set(re.findall(r"--([a-z-]+)", run("certify", "--help").stdout.split("Exit codes")[0]))
+        options = set(re.findall(r"--([a-z-]+)", run("certify", "--help-all").stdout.split("Exit codes")[0]))
         self.assertGreater(len(options), 20)
         for option in options:
             self.assertIn("\\-\\-" + option.replace("-", "\\-"), page)
@@ -320,6 +311,147 @@ class CommandLine(CliTest):
         closed = run_command("bash", "-c", '"$@" | true; exit "${PIPESTATUS[0]}"', "bash", FENCEPOST, "certify",
                              "--endpoint", "inproc:", "--run", "set.nx.*")
         self.assertEqual(0, closed.returncode, closed.stderr)
+
+
+# Options that mean the same in several commands, and yet have a text of their own in these, with the reason.
+OWN_TEXTS = {
+    "--clock-offset": (("stress", "judge-clients"), "serve sets a clock; these take what certify or a person has measured"),
+    "--duration": (("explore", "record"), "what ends, and its default"),
+    "--edition": (("explore", "judge", "list"), "another default"),
+    "--endpoint": (("record", "selftest"), "a broker to subscribe to; where stores of our own run"),
+    "--fault": (("selftest",), "a glob of faults, not one store"),
+    "--fresh-connections": (("explore",), "workloads, not cases"),
+    "--history": (("record",), "another default"),
+    "--html": (("check",), "a page has one history"),
+    "--jobs": (("certify-client", "explore"), "another default; workloads, not cases"),
+    "--json": (("list", "vectors"), "a flag; standard output is the default"),
+    "--max-failures": (("explore",), "failures are counted by requirement"),
+    "--out": (("record",), "another kind of file"),
+    "--out-dir": (("explore",), "other files"),
+    "--port": (("serve",), "to listen on, not to look for"),
+    "--profile": (("compare", "judge", "list", "selftest", "vectors"), "another default, and not for a run"),
+    "--quiet": (("compare",), "the comparison is its summary"),
+    "--rate": (("explore",), "a limit, not a load"),
+    "--seed": (("compare", "selftest", "serve"), "another default"),
+    "--verbose": (("certify-client", "matrix", "probe", "serve"), "what there is more to print"),
+}
+
+# Words for one meaning, of which the program has one. Old names and names that other tools have are refused with it.
+MEANINGS = {
+    "the cases by their id": "--run --only --filter --case",
+    "the cases, without running them": "--dry-run --list --collect-only",
+    "how long it lasts": "--duration --time --for",
+    "when it stops": "--max-failures --stop-after --fail-fast",
+    "each case several times": "--repeat --runs --times",
+    "the folder of the output": "--out-dir --save --output-folder",
+    "rewrite a file of failures": "--update --heal --accept",
+    "the edition of the specification": "--edition --wording --generation",
+    "what a store of our own speaks": "--dialect --spelling",
+    "another conforming store": "--variant --right --decisions",
+    "print more": "--verbose --full --details",
+    "what a message takes": "--network-delay --on-the-way --latency",
+}
+
+
+def old_names():
+    """(command, old, new) of each row of cli/old_names.cc; no command: any that has the new name."""
+    table = (harness.ROOT / "cli" / "old_names.cc").read_text().partition("kOldNames[]")[2].partition("};")[0]
+    return re.findall(r'\{"([a-z-]*)", "([a-z-]+)", "([a-z-]*)"\}', table)
+
+
+class Help(CliTest):
+    """Fits a screen of 80 columns, and has one name for one thing."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.whole = run("help").stdout
+        cls.commands = re.findall(r"^  ([a-z-]+) {2,}", cls.whole, re.M)
+        cls.shown = {command: run(command, "--help").stdout for command in cls.commands}
+        cls.all = {command: run(command, "--help-all").stdout for command in cls.commands}
+        cls.options = {command: cls.options_in(text) for command, text in cls.all.items()}
+
+    @staticmethod
+    def options_in(text):
+        """The text of each option, without the document that describes a file."""
+        found = re.findall(r"^  (?:-\w, )?(--[a-z-]+)(?: [A-Z/]+)?\s+(\S.*(?:\n {26}.*)*)", text, re.M)
+        return {name: re.sub(r" \(docs/[\w.-]+\)", "", re.sub(r"\s+", " ", words)) for name, words in found}
+
+    def test_fits_the_terminal(self):
+        self.assertGreater(len(self.commands), 20)
+        for command, text in {"": self.whole, **self.shown, **self.all}.items():
+            self.assertEqual([], [line for line in text.splitlines() if len(line) > 80], command)
+        lines = [line for line in self.whole.splitlines() if line.startswith("  ")]
+        self.assertEqual(len(lines), len(self.commands), "a command takes more than one line")
+        for command, text in self.shown.items():
+            self.assertLessEqual(text.count("\n"), 50, command)
+            self.assertEqual(text, run("help", command).stdout)
+
+    def test_counts_the_options_that_it_leaves_out(self):
+        for command, text in self.shown.items():
+            more = re.search(r"^--help-all shows (\d+) more options$", text, re.M)
+            left_out = len(re.findall(r"^  -", self.all[command], re.M)) - len(re.findall(r"^  -", text, re.M))
+            self.assertEqual(left_out, int(more[1]) if more else 0, command)
+        self.assertIn("--help-all shows", self.shown["certify"])
+
+    def test_an_option_has_one_text_in_all_commands(self):
+        for name in sorted({name for options in self.options.values() for name in options}):
+            own, _ = OWN_TEXTS.get(name, ((), ""))
+            texts = {command: options[name] for command, options in self.options.items() if name in options}
+            common = {text for command, text in texts.items() if command not in own}
+            self.assertEqual(1, len(common), f"{name}: {common}")
+            for command in own:
+                self.assertNotIn(texts[command], common, f"{name} of {command} is in the table without need")
+
+    def test_a_text_has_one_option(self):
+        names = {}
+        for options in self.options.values():
+            for name, text in options.items():
+                self.assertEqual(name, names.setdefault(text, name))
+
+    def test_a_meaning_has_one_option(self):
+        used = {name for options in self.options.values() for name in options}
+        for meaning, names in MEANINGS.items():
+            self.assertEqual(names.split()[:1], [name for name in names.split() if name in used], meaning)
+
+    def test_old_names_work_and_warn_and_are_not_shown(self):
+        calls = {("", "diff"): ["OLD", "no.json"],
+                 ("", "--wording"): ["list", "requirements", "--profile", "documented", "OLD", "preview"],
+                 ("certify", "--fix-baseline"): ["certify", "--run", "set.*", "--baseline", "no.yaml", "OLD"],
+                 ("certify", "--junit-strict"): ["certify", "OLD", "--dry-run", "--run", "get.*"],
+                 ("merge", "--junit-strict"): ["merge", "OLD", "no.json"],
+                 ("judge", "--junit-strict"): ["judge", "OLD", "no.fpe"],
+                 ("certify-all", "--at-once"): ["certify-all", "no.txt", "OLD", "65"],
+                 ("certify-client", "--only"): ["certify-client", "OLD", "get.missing", "--dry-run"],
+                 ("certify-client", "--list"): ["certify-client", "OLD", "--run", "get.missing"],
+                 ("certify-client", "--profile"): ["certify-client", "OLD", "both"],
+                 ("explore", "--max-time"): ["explore", "--endpoint", "inproc:", "OLD=soon"],
+                 ("explore", "--save"): ["explore", "--endpoint", "inproc:", "--replay", "no.trace", "OLD", "x"],
+                 ("explore", "--stop-after"): ["explore", "OLD", "0"],
+                 ("list", "axes"): ["list", "--json", "OLD"],
+                 ("matrix", "--full"): ["matrix", "OLD"],
+                 ("record", "--time"): ["record", "--out", "o.yaml", "--endpoint", "mqtt://h", "OLD", "soon"],
+                 ("replay", "--heal"): ["replay", "OLD", "nowhere"],
+                 ("replay", "--runs"): ["replay", "OLD", "0", "nowhere"],
+                 ("selftest", "--right"): ["selftest", "OLD", "some"],
+                 ("serve", "--hold-puback"): ["serve", "OLD", "1s"],
+                 ("serve", "--profile"): ["serve", "OLD", "both"],
+                 ("serve", "--right"): ["serve", "--control", "OLD", "7"],
+                 ("stress", "--on-the-way"): ["stress", "--endpoint", "inproc:", "OLD", "2h"]}
+        rows = old_names()
+        self.assertEqual(set(calls), {(command, old) for command, old, _ in rows})
+        for command, old, new in rows:
+            words = calls[command, old]
+            before = run(*[word.replace("OLD", old) for word in words], cwd=self.folder)
+            now = run(*[word for word in (word.replace("OLD", new) for word in words) if word], cwd=self.folder)
+            warning = f"{old} is now {new}; the old name" if new else f"{old} does nothing; it"
+            warning = f"fencepost: warning: {warning} goes with the next version\n"
+            self.assertEqual((before.returncode, before.stdout, before.stderr),
+                             (now.returncode, now.stdout, warning + now.stderr))
+            for each in [command] if command else self.commands:
+                self.assertNotRegex(self.all[each], rf"^  (-\w, )?{old}\b", f"{each} {old}")
+        self.assertEqual("", run("list", "--json", "--run", "axes").stderr)
+        self.assertNotIn("warning", run("certify-client", "--run", "no-such", "--", "--list").stderr)
 
 
 class Driver(CliTest):
@@ -404,7 +536,7 @@ class ShortRuns(CliTest):
         self.assertIn("\nskipped: 7 need transport: docs/DESCRIPTORS.md\n", result.stdout)
         result = self.certify(*selection, "--fail-on-skip")
         self.assertEqual(1, result.returncode)
-        self.assertIn("7 cases skipped, which --fail-on-skip does not allow", result.stderr)
+        self.assertIn("7 cases skipped, and --fail-on-skip is given", result.stderr)
 
     def test_everything_fits_on_a_screen(self):
         for endpoint, code in (("inproc:", 0), ("inproc:?fault=nx-overwrites", 1),
@@ -527,7 +659,7 @@ class WrongStores(CliTest):
     """Stores that are wrong on purpose, over the wire."""
 
     def test_a_served_fault_is_caught_by_the_rule_that_it_breaks(self):
-        server = self.serve("--profile", "deployed", "--fault", "nx-overwrites")
+        server = self.serve("--dialect", "deployed", "--fault", "nx-overwrites")
         result = self.certify("--endpoint", server.url, "--run", "set.nx.*")
         self.assertEqual(1, result.returncode, result.stdout + result.stderr)
         self.assertIn("1 root cause explains ", result.stdout)
@@ -557,14 +689,14 @@ class WrongStores(CliTest):
             self.assertEqual(1, again.returncode, again.stdout)
 
     def test_null_stores_hold_no_state_store(self):
-        server = self.serve("--profile", "deployed", "--null", "silent")
+        server = self.serve("--dialect", "deployed", "--null", "silent")
         result = self.certify("--endpoint", server.url, "--run", "get.*")
         self.assertEqual(3, result.returncode, result.stdout + result.stderr)
         self.assertIn("a broker, but no state store", result.stderr)
 
     def test_usage(self):
         for arguments, said in ((["--fault", "nx-overwrite"], "did you mean nx-overwrites?"),
-                                (["--null", "S01"], "that store does something"),
+                                (["--null", "S01"], "that is a faulty store"),
                                 (["--null", "echo", "--fault", "S01"], "a broker serves one store")):
             result = run("serve", *arguments)
             self.assertEqual(2, result.returncode)
@@ -695,7 +827,7 @@ class Scenarios(CliTest):
         self.assertEqual(run("explain", "SET-NX-2").stdout, run("explain", "set-nx-2").stdout)
         result = run("explain", "set-nx")
         self.assertEqual(2, result.returncode)
-        self.assertIn("these begin like it:\n           SET-NX-1\n", result.stderr)
+        self.assertIn("these begin with it:\n           SET-NX-1\n", result.stderr)
         self.assertGreater(len(json.loads(run("list", "requirements", "--json").stdout)), 100)
 
 

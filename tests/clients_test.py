@@ -37,7 +37,7 @@ class JudgedCommand(FolderTest):
         return self.judge(PYTHON, "-B", CLIENT, way, options=options)
 
     def test_a_right_client_is_accused_of_nothing(self):
-        for options in ([], ["--profile", "documented"], ["--clock-offset", "5s"]):
+        for options in ([], ["--dialect", "documented"], ["--clock-offset", "5s"]):
             result, report, junit = self.paho("right", *options)
             self.assertEqual(0, result.returncode, result.stdout + result.stderr)
             self.assertEqual(("conformant", 0, [], 58), (report["verdict"], report["command"]["exit_code"], report["findings"],
@@ -95,10 +95,10 @@ class JudgedCommand(FolderTest):
         connack = re.search("connack ([0-9a-f]+)", output)[1]
         self.assertIn("210002", connack)
         self.assertIn("27000003e8", connack)
-        limit = ["--receive-maximum", "2", "--hold-puback", "100ms"]
+        limit = ["--receive-maximum", "2", "--puback-delay", "100ms"]
         self.assertEqual(["MQTT-3.3.4-7"], self.raw("at-once 3", *limit)[1])
         self.assertEqual([], self.raw("at-once 2", *limit)[1])
-        self.assertEqual([], self.raw("at-once 3", "--hold-puback", "100ms")[1])
+        self.assertEqual([], self.raw("at-once 3", "--puback-delay", "100ms")[1])
 
     def test_a_connection_that_ends_in_the_place_of_a_puback(self):
         drop = ["--drop-at-puback", "2"]
@@ -130,13 +130,13 @@ class JudgedCommand(FolderTest):
 
     def test_options_that_do_not_go_together(self):
         for options, complaint in ((["--judge-clients", "--control"], "the clock of the store may change"),
-                                   (["--json", self.folder / "j"], "are for --judge-clients"),
-                                   (["--html", self.folder / "h"], "are for --judge-clients"),
-                                   (["--hold-puback", "1s"], "are for --judge-clients"),
-                                   (["--drop-at-puback", "2"], "are for --judge-clients"),
-                                   (["--judge-clients", "--hold-puback", "soon"], "must be a duration"),
+                                   (["--json", self.folder / "j"], "need --judge-clients"),
+                                   (["--html", self.folder / "h"], "need --judge-clients"),
+                                   (["--puback-delay", "1s"], "need --judge-clients"),
+                                   (["--drop-at-puback", "2"], "need --judge-clients"),
+                                   (["--judge-clients", "--puback-delay", "soon"], "must be a duration"),
                                    (["--judge-clients", "--drop-at-puback", "1"], "--drop-at-puback"),
-                                   (["--", "true"], "is for --judge-clients")):
+                                   (["--", "true"], "needs --judge-clients")):
             result = run("serve", "--port", 0, *options)
             self.assertEqual(2, result.returncode, result.stdout)
             self.assertIn(complaint, result.stderr)
@@ -246,7 +246,8 @@ class Recordings(FolderTest):
         self.assertEqual((1, ITS_RULES + ["RESP-ARRAY-1"], 1), (code, rules, report["clients"]))
 
     def test_what_cannot_be_judged(self):
-        for options, complaint in (([], "say what is judged"), (["--pcap", "a", "--from", "b"], "say what is judged"),
+        for options, complaint in (([], "give one of --pcap and --from"),
+                                   (["--pcap", "a", "--from", "b"], "give one of --pcap and --from"),
                                    (["--from", self.folder / "none"], "none"),
                                    (["--from", self.write("empty.log", "")], "the file is empty"),
                                    (["--from", "x", "--from-start"], "a log says both"),

@@ -194,13 +194,13 @@ class FleetTest(harness.FolderTest):
 
     def test_lines_that_cannot_be_used_are_named(self):
         for line, said in (("a/b inproc:", "the name must be letters"), ("alone", "expected a name, and an endpoint"),
-                           ("x inproc: more", "expected a name, and an endpoint"), ("right inproc:", "was there before"),
-                           ("compare inproc:", "is that of the comparison"), ("index inproc:", "is that of the")):
+                           ("x inproc: more", "expected a name, and an endpoint"), ("right inproc:", "occurs twice"),
+                           ("compare inproc:", "is reserved for the comparison"), ("index inproc:", "is reserved for")):
             done = self.fleet(f"right inproc:\n{line}\n")
             self.assertEqual(done.returncode, 2)
             self.assertIn(f"fleet.txt:2: ", done.stderr)
             self.assertIn(said, done.stderr)
-        self.assertIn("there is no endpoint in it", self.fleet("# nothing\n").stderr)
+        self.assertIn("no endpoint in this file", self.fleet("# nothing\n").stderr)
 
     def test_a_signal_ends_all_runs_with_their_reports(self):
         (self.folder / "fleet.txt").write_text("one embedded\ntwo embedded\nthree embedded\n", encoding="utf-8")

@@ -33,11 +33,11 @@ def number(text):
 
 @functools.lru_cache(maxsize=None)
 def help_of(command):
-    return run(*([command] if command else []), "--help").stdout
+    return run(*([command] if command else []), "--help-all").stdout
 
 
 def commands():
-    return set(re.findall(r"^  ([a-z-]+) {2,}", help_of("").partition("Subcommands:")[2], re.MULTILINE))
+    return set(re.findall(r"^  ([a-z-]+) {2,}", help_of(""), re.MULTILINE))
 
 
 BLOCK = re.compile(r"""^```(?P<language>\w*)\n(?P<fenced>.*?)^```

@@ -51,7 +51,7 @@ class Evidence(harness.FolderTest):
         # Not only the verdicts: each time that was measured.
         self.assertEqual([case["round_trips_ms"] for case in then["cases"]], [case["round_trips_ms"] for case in now["cases"]])
         self.assertIn("rules: the same as those of the run", judged.stdout)
-        self.assertRegex(judged.stdout, rf"verdicts: {len(then['cases'])} the same as those of the run, 0 not")
+        self.assertRegex(judged.stdout, rf"verdicts: {len(then['cases'])} the same as in the run, 0 different")
 
     def test_the_right_store_is_judged_alike(self):
         self.check_judged_alike(self.certify("--endpoint", "inproc:"))
@@ -124,7 +124,7 @@ class Evidence(harness.FolderTest):
         there = len(report["cases"]) - report["summary"]["not_run"]
         self.assertGreater(there, 10)
         self.assertGreater(there, finished / 4)
-        self.assertRegex(judged.stdout, r"verdicts: \d+ the same as those of the run, 0 not")
+        self.assertRegex(judged.stdout, r"verdicts: \d+ the same as in the run, 0 different")
 
     def test_an_interrupted_run_is_judged_alike(self):
         process = self.start_program("certify", "--quiet", "--evidence", "run.fpe", "--json", "run.json", *SLOW,
@@ -135,7 +135,7 @@ class Evidence(harness.FolderTest):
         self.assertEqual(130, process.wait(harness.HANG))
         judged = self.judge("--json", "judged.json")
         self.assertEqual(130, judged.returncode, judged.stdout + judged.stderr)
-        self.assertRegex(judged.stdout, r"verdicts: \d+ the same as those of the run, 0 not")
+        self.assertRegex(judged.stdout, r"verdicts: \d+ the same as in the run, 0 different")
         self.assertGreater(self.load("judged.json")["summary"]["passed"], 10)
 
     def test_a_damaged_file_is_told_and_read_up_to_there(self):
@@ -267,7 +267,7 @@ class Evidence(harness.FolderTest):
         self.assertEqual(1, done.stderr.count("cannot write run.fpe: File too large"), done.stderr)
         judged = self.judge()  # what fitted
         self.assertEqual(130, judged.returncode, judged.stdout[-2000:] + judged.stderr)
-        self.assertGreater(int(re.search(r"verdicts: (\d+) the same as those of the run, 0 not", judged.stdout)[1]), 5)
+        self.assertGreater(int(re.search(r"verdicts: (\d+) the same as in the run, 0 different", judged.stdout)[1]), 5)
 
 
 class Signed(harness.FolderTest):
@@ -293,7 +293,7 @@ class Signed(harness.FolderTest):
             found = self.verify(name)
             self.assertEqual(0, found.returncode, found.stderr)
             self.assertIn('Good "fencepost" signature', found.stdout)
-            self.assertIn("whose key that is, only --allowed-signers can tell", found.stdout)
+            self.assertIn("the owner of the key is checked only with --allowed-signers", found.stdout)
             found = self.verify(name, "--allowed-signers", "allowed")
             self.assertIn("for me@example.com", found.stdout)
             with open(self.folder / name, "rb") as file:
@@ -310,21 +310,21 @@ class Signed(harness.FolderTest):
             file.write_bytes(changed)
             found = self.verify("run.fpe", "--allowed-signers", "allowed")
             self.assertEqual(1, found.returncode, found.stdout)
-            self.assertIn("run.fpe is not what was signed", found.stderr)
+            self.assertIn("run.fpe is not the file that was signed", found.stderr)
 
     def test_somebody_else_is_found(self):
         self.certify("--evidence", "run.fpe", "--sign", "other")
         found = self.verify("run.fpe", "--allowed-signers", "allowed")
-        self.assertEqual((1, True), (found.returncode, "is of a key that is not in allowed" in found.stderr), found.stderr)
+        self.assertEqual((1, True), (found.returncode, "with a key that is not in allowed" in found.stderr), found.stderr)
         found = self.verify("run.fpe", "--allowed-signers", "allowed", "--signer", "me@example.com")
         self.assertEqual(1, found.returncode, found.stdout)
 
     def test_what_is_missing_is_told_before_the_run(self):
         self.write("text", "text")
         for arguments, said in (
-                (["--sign", "me"], "--sign needs a file to sign: --evidence, --json or another report"),
+                (["--sign", "me"], "--sign needs --evidence, --json or another report to sign"),
                 (["--sign", "nobody", "--json", "r.json"], "cannot read the key nobody: ssh-keygen -t ed25519"),
-                (["--sign", "text", "--json", "r.json"], "text is no key")):
+                (["--sign", "text", "--json", "r.json"], "text is not a key")):
             done = self.certify(*arguments)
             self.assertEqual((2, True), (done.returncode, said in done.stderr), done.stderr)
         self.write("f", "text")
@@ -332,7 +332,7 @@ class Signed(harness.FolderTest):
         self.assertIn("cannot read f.sig", self.verify("f").stderr)
         self.write("f.sig", "no signature")
         self.assertEqual(1, self.verify("f").returncode)
-        self.assertIn("ssh-keygen is not here: signatures need it (Debian: openssh-client)",
+        self.assertIn("ssh-keygen is not installed: signatures need it (Debian: openssh-client)",
                       self.verify("f", env={"PATH": "/nowhere"}).stderr)
         self.assertFalse(re.search("Traceback|abort", done.stderr))
 

@@ -52,7 +52,7 @@ class Explore(harness.FolderTest):
     def test_no_rule_is_broken_by_a_right_store(self):
         for endpoint in ("inproc:", "embedded"):
             for profile in ("deployed", "documented"):
-                done = run("explore", "--endpoint", endpoint, "--profile", profile, "--max-time", "500ms", "--seed", "1",
+                done = run("explore", "--endpoint", endpoint, "--profile", profile, "--duration", "500ms", "--seed", "1",
                            cwd=self.folder)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
                 self.assertIn("no rule is broken", done.stdout)
@@ -63,14 +63,14 @@ class Explore(harness.FolderTest):
         self.assertEqual(right.returncode, 0, right.stdout + right.stderr)
         workloads = re.search(r"no rule is broken in all (\d+) workloads", right.stdout)
         self.assertIn(f"{workloads[1]} workloads: each of ", right.stdout)
-        wrong = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "-q", "--save", self.folder)
+        wrong = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "-q", "--out-dir", self.folder)
         self.assertEqual(wrong.returncode, 1, wrong.stdout + wrong.stderr)
         again = re.search(r"--exhaustive 1 --example (\d+)", wrong.stdout)
-        one = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "--example", again[1], "-q", "--save",
+        one = run("explore", "--endpoint", "inproc:?fault=S01", "--exhaustive", "1", "--example", again[1], "-q", "--out-dir",
                   self.folder)
         self.assertEqual(one.returncode, 1, one.stdout + one.stderr)
         self.assertIn(re.search("REJECTED  .*", wrong.stdout)[0], one.stdout)
-        short = run("explore", "--endpoint", "inproc:", "--exhaustive", "3", "--max-time", "1ms", "-q")
+        short = run("explore", "--endpoint", "inproc:", "--exhaustive", "3", "--duration", "1ms", "-q")
         self.assertEqual(short.returncode, 4, short.stdout + short.stderr)
         self.assertRegex(short.stdout, r"not decided: the time ended after \d+ of \d+ workloads")
         beyond = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--example", "1000000")
@@ -80,7 +80,7 @@ class Explore(harness.FolderTest):
     def test_a_store_is_judged_by_the_documents_that_are_named(self):
         def explore(store, *basis):
             return run("explore", "--endpoint", f"inproc:?dialect=documented&fault={store}", *basis, "--seed", "1",
-                       "--max-examples", "400", "--save", self.folder)
+                       "--max-examples", "400", "--out-dir", self.folder)
         for store, basis, code, rule in (
                 ("what-the-article-prints", ("--profile", "documented"), 0, ""),
                 ("what-the-article-prints", ("--profile", "deployed"), 1, "REJECTED  ENV-STATUS-1"),
@@ -88,8 +88,8 @@ class Explore(harness.FolderTest):
                 ("what-the-preview-prints", (), 0, ""),
                 ("notifications-overtake-each-other", (), 0, ""),
                 ("notifications-overtake-each-other", ("--profile", "deployed"), 1, "REJECTED  NTF-"),
-                ("what-the-preview-prints", ("--profile", "documented", "--wording", "preview"), 0, ""),
-                ("what-the-preview-prints", ("--profile", "documented", "--wording", "ga"), 1, "REJECTED  NTF-VERSION-")):
+                ("what-the-preview-prints", ("--profile", "documented", "--edition", "preview"), 0, ""),
+                ("what-the-preview-prints", ("--profile", "documented", "--edition", "ga"), 1, "REJECTED  NTF-VERSION-")):
             with self.subTest(store=store, basis=basis):
                 done = explore(store, *basis)
                 self.assertEqual(done.returncode, code, done.stdout[-2000:])
@@ -97,7 +97,7 @@ class Explore(harness.FolderTest):
                 if rule:  # the command that finds it again judges by the same
                     for word in basis:
                         self.assertIn(word, done.stdout)
-        self.assertEqual(2, run("explore", "--endpoint", "inproc:", "--wording", "older").returncode)
+        self.assertEqual(2, run("explore", "--endpoint", "inproc:", "--edition", "older").returncode)
 
     def test_the_same_seed_makes_the_same_workloads(self):
         lines = []
@@ -111,7 +111,7 @@ class Explore(harness.FolderTest):
         for wrong, right in (("embedded?fault=S01&seed=1", "embedded"), ("inproc:?fault=F06&seed=1", "inproc:")):
             with self.subTest(wrong):
                 save = self.folder / wrong[:4]
-                done = run("explore", "--endpoint", wrong, "--max-time", "60s", "--seed", "1", "--save", save)
+                done = run("explore", "--endpoint", wrong, "--duration", "60s", "--seed", "1", "--out-dir", save)
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 self.assertIn("the store breaks a rule", done.stdout)
                 files = list(save.glob("*.yaml"))
@@ -131,7 +131,7 @@ class Explore(harness.FolderTest):
             with self.subTest(fault):
                 wrong = f"inproc:?fault={fault}&seed=1"
                 save = self.folder / fault
-                done = run("explore", "--endpoint", wrong, "--max-time", "120s", "--seed", "1", "--save", save, "-q")
+                done = run("explore", "--endpoint", wrong, "--duration", "120s", "--seed", "1", "--out-dir", save, "-q")
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
                 files = list(save.iterdir())
                 self.assertEqual(len(files), 1, done.stdout)
@@ -149,7 +149,7 @@ class Explore(harness.FolderTest):
     def test_what_no_scenario_can_say_is_saved_as_the_workload(self):
         wrong = "inproc:?fault=H20&seed=1"
         save = self.folder / "with a blank"
-        done = run("explore", "--endpoint", wrong, "--max-time", "120s", "--seed", "1", "--save", save)
+        done = run("explore", "--endpoint", wrong, "--duration", "120s", "--seed", "1", "--out-dir", save)
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         files = list(save.iterdir())
         self.assertEqual([file.suffix for file in files], [".trace"], done.stdout)
@@ -175,7 +175,7 @@ class Explore(harness.FolderTest):
         ignored = run(*arguments, "--ignore", "*", cwd=self.folder)
         self.assertEqual(ignored.returncode, 0, ignored.stdout + ignored.stderr)
         self.assertRegex(ignored.stdout, r"300 workloads .*  [1-9]\d* ignored")
-        two = run(*arguments, "--stop-after", "2", cwd=self.folder)
+        two = run(*arguments, "--max-failures", "2", cwd=self.folder)
         self.assertEqual(two.returncode, 1, two.stdout + two.stderr)
         rules = re.findall(r"^REJECTED  (\S+): ", two.stdout, re.MULTILINE)
         self.assertEqual(len(set(rules)), len(rules), two.stdout)
@@ -193,13 +193,13 @@ class Explore(harness.FolderTest):
 
     @harness.full("searches a slow store in real time")
     def test_jitter_breaks_no_rule(self):
-        done = run("explore", "--endpoint", "embedded?response-jitter=50ms", "--max-time", "5s", "--seed", "2")
+        done = run("explore", "--endpoint", "embedded?response-jitter=50ms", "--duration", "5s", "--seed", "2")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_connections_that_end_break_no_rule(self):
         proxy = CuttingProxy(self.serve().port, 1)
         self.addCleanup(proxy.close)
-        done = run("explore", "--endpoint", f"mqtt://127.0.0.1:{proxy.port}", "--max-time", "8s", "--seed", "4", "-j", "4",
+        done = run("explore", "--endpoint", f"mqtt://127.0.0.1:{proxy.port}", "--duration", "8s", "--seed", "4", "-j", "4",
                    cwd=self.folder)
         self.assertGreater(proxy.cut, 0)
         self.assertIn(done.returncode, (0, 3, 4), done.stdout + done.stderr)  # 3: the preflight was hit
@@ -208,10 +208,10 @@ class Explore(harness.FolderTest):
     def test_no_key_stays_behind(self):
         server = self.serve("--quota", "400")
         url = server.url_of("user", "secret")
-        done = run("explore", "--endpoint", url, "--max-time", "3s", "--seed", "5", "-j", "8", cwd=self.folder)
+        done = run("explore", "--endpoint", url, "--duration", "3s", "--seed", "5", "-j", "8", cwd=self.folder)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertNotIn("secret", done.stdout + done.stderr)
-        interrupted = self.start_program("explore", "--endpoint", url, "--max-time", "5m", "--seed", "6", "-j", "8",
+        interrupted = self.start_program("explore", "--endpoint", url, "--duration", "5m", "--seed", "6", "-j", "8",
                                          cwd=self.folder)
         self.assertIn("explore", interrupted.stdout.readline())
         # Several workloads are under way: each has a connection of its own.
@@ -225,7 +225,7 @@ class Explore(harness.FolderTest):
 
     def test_an_endpoint_that_is_lost(self):
         server = self.serve()
-        exploring = self.start_program("explore", "--endpoint", server.url, "--max-time", "1h", "-j", "4", cwd=self.folder)
+        exploring = self.start_program("explore", "--endpoint", server.url, "--duration", "1h", "-j", "4", cwd=self.folder)
         self.assertIn("explore", exploring.stdout.readline())
         server.process.terminate()
         out, complaint = exploring.communicate(timeout=HANG)
@@ -233,15 +233,15 @@ class Explore(harness.FolderTest):
         self.assertIn("lost", complaint)
 
     def test_an_endpoint_that_is_not_there(self):
-        done = run("explore", "--endpoint", NOBODY, "--max-time", "5s")
+        done = run("explore", "--endpoint", NOBODY, "--duration", "5s")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
 
     def test_usage(self):
-        self.assertEqual(run("explore", "--max-time", "soon").returncode, 2)
+        self.assertEqual(run("explore", "--duration", "soon").returncode, 2)
         self.assertEqual(run("explore", "--profile", "other").returncode, 2)
 
     def test_interrupted(self):
-        running = self.start_program("explore", "--endpoint", "inproc:", "--max-time", "5m")
+        running = self.start_program("explore", "--endpoint", "inproc:", "--duration", "5m")
         running.stdout.readline()
         code, out = self.stop(running, signal.SIGINT)
         self.assertEqual(code, 130, out)

@@ -36,8 +36,8 @@ cases:
 COMMANDS = {
     "certify": (["certify", "-q", "--run", "set.*", "--run", "notify.register.*", "--run", "envelope.*"], {0, 1, 3, 4, 5}),
     "probe": (["probe"], {0, 3}),
-    "explore": (["explore", "--max-examples", "20", "--max-time", "20s"], {0, 1, 3, 4}),
-    "record": (["record", "--time", "2s"], {0, 1, 3, 5}),
+    "explore": (["explore", "--max-examples", "20", "--duration", "20s"], {0, 1, 3, 4}),
+    "record": (["record", "--duration", "2s"], {0, 1, 3, 5}),
     "replay": (["replay"], {0, 1, 3, 4, 5}),
     "stress": (["stress", "-q", "--duration", "2s", "--no-shrink"], {0, 1, 3, 4}),
     "certify-all": (["certify-all", "--run", "set.*", "--out-dir", "out"], {0, 1, 3, 4, 5}),

@@ -226,9 +226,9 @@ class HostileText(harness.FolderTest):
         self.ran += 1
         greeting = {"fencepost_adapter": 1, "name": TOGETHER, "version": TOGETHER, "capabilities": ["set"]}
         self.write("adapter.py", f"import json\nprint(json.dumps({greeting!r}), flush=True)\n")
-        for command in (["certify-client", "--only", "set.*", "--max-failures", "1", "--html", "-", "--", "/usr/bin/python3",
+        for command in (["certify-client", "--run", "set.*", "--max-failures", "1", "--html", "-", "--", "/usr/bin/python3",
                          "adapter.py", TOGETHER.replace("\0", "")],
-                        ["certify-client", "--only", "set.*", "--max-failures", "1", "--json", "-", "--", "/usr/bin/python3",
+                        ["certify-client", "--run", "set.*", "--max-failures", "1", "--json", "-", "--", "/usr/bin/python3",
                          "adapter.py"]):
             said = run(*command, cwd=self.folder).stdout
             self.ran += 1
@@ -251,7 +251,7 @@ class HostileText(harness.FolderTest):
     def test_cases(self):
         self.each_field("f.yaml", CASES, [
             ["lint", "f.yaml"], ["list", "--scenarios", "f.yaml"], ["explain", "own.a", "--scenarios", "f.yaml"],
-            ["matrix", "--scenarios", "f.yaml", "--full", "--markdown", "o.md", "--html", "o.html"],
+            ["matrix", "--scenarios", "f.yaml", "--verbose", "--markdown", "o.md", "--html", "o.html"],
             ["certify", "--endpoint", "inproc:", "--scenarios", "f.yaml", "--trace", *REPORTS],
             ["replay", "f.yaml", "--endpoint", "inproc:", "--json", "o.json", "--junit", "o.xml"]])
 
@@ -339,7 +339,7 @@ class HostileText(harness.FolderTest):
                                "    else:\n"
                                "        print(answer.replace(chr(10), ' '), flush=True)\n"
                                "        sys.exit(1)\n", encoding="utf-8")
-            self.check(f"adapter {number}", "certify-client", "--only", "set.reply.*", "--only", "get.*",
+            self.check(f"adapter {number}", "certify-client", "--run", "set.reply.*", "--run", "get.*",
                        "--max-failures", "3", "--json", "o.json", "--junit", "o.xml", "--html", "o.html", "--",
                        "/usr/bin/python3", str(adapter), documents=("adapter.py",), timeout=HANG)
 
@@ -391,7 +391,7 @@ class HostileText(harness.FolderTest):
                 more = [] if IN_GATE else [
                     ["certify", "--driver", "paho", "--endpoint", url, "--run", "get.hit.*", "--stress", "none"],
                     ["stress", "--endpoint", url, "--duration", "300ms", "--json", "o.json", "--html", "o.html"],
-                    ["explore", "--endpoint", url, "--max-examples", "5", "--max-time", "2s", "--save", "saved"],
+                    ["explore", "--endpoint", url, "--max-examples", "5", "--duration", "2s", "--out-dir", "saved"],
                     ["probe", "--endpoint", url]]
                 for command in commands + more:
                     self.check(f"endpoint {name}", *command, timeout=HANG)

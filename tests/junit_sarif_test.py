@@ -185,7 +185,7 @@ class Junit(unittest.TestCase):
             run_command(FENCEPOST, "check", history, "--junit", check)
             run_command(FENCEPOST, "replay", World.folder / "run-verdicts" / "sample.yaml", "--endpoint", "inproc:", "--junit",
                         replay)
-            run_command(FENCEPOST, "certify-client", "--only", "get.missing", "--junit", client, "--", "/usr/bin/python3", "-B",
+            run_command(FENCEPOST, "certify-client", "--run", "get.missing", "--junit", client, "--", "/usr/bin/python3", "-B",
                         ROOT / "tests" / "faulty_clients.py", "missing-taken-for-empty")
             run_command(FENCEPOST, "serve", "--judge-clients", "--port", "0", "--junit", clients, "--", "false")
         return files
@@ -207,7 +207,7 @@ class Junit(unittest.TestCase):
                            "--junit-strict", "--junit", World.folder / "s.xml", cwd=World.folder / "run-verdicts")
         self.assertEqual(done.returncode, 1)
         self.assertIn("--junit-strict does nothing", done.stderr)
-        self.assertNotIn("--junit-strict", must(FENCEPOST, "certify", "--help"))
+        self.assertNotIn("--junit-strict", must(FENCEPOST, "certify", "--help-all"))
 
     @unittest.skipUnless(SCHEMAS, "FENCEPOST_JUNIT_SCHEMAS names no folder with junit-10.xsd and JUnit.xsd")
     def test_the_schemas_of_jenkins_and_windyroad_take_every_file(self):
@@ -478,7 +478,7 @@ class Workflow(unittest.TestCase):
         steps = {step["name"]: step for step in workflow["jobs"]["certify"]["steps"]}
         command = steps["Certify"]["run"].split()
         self.assertTrue((ROOT / command[0].removeprefix("fencepost/")).is_file())
-        known = must(FENCEPOST, "certify", "--help")
+        known = must(FENCEPOST, "certify", "--help-all")
         unknown = {word for word in command if word.startswith("--") and word + " " not in known}
         self.assertLessEqual(unknown, {"--html"})  # not every build has it
         files = [word for word in command if word.startswith("report.")]

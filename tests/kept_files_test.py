@@ -25,7 +25,7 @@ class KeptFiles(harness.FolderTest):
         evidence.write_bytes(base64.b64decode((KEPT / "run.evidence.base64").read_bytes()))
         result = run("judge", evidence)
         self.assertEqual(1, result.returncode, result.stdout[-2000:])
-        self.assertIn("verdicts: 6 the same as those of the run, 0 not", result.stdout)
+        self.assertIn("verdicts: 6 the same as in the run, 0 different", result.stdout)
 
     def test_a_report_is_compared_with_one_of_today(self):
         new = self.folder / "new.json"

@@ -52,7 +52,7 @@ class KeyPrefix(harness.FolderTest):
         done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "2s", cwd=self.folder, env=harness.environment(),
                    timeout=HANG)
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
-        done = run("explore", "--descriptor", "d.yaml", "-q", "--max-time", "2s", cwd=self.folder, env=harness.environment())
+        done = run("explore", "--descriptor", "d.yaml", "-q", "--duration", "2s", cwd=self.folder, env=harness.environment())
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
         requests = keys = 0
         elsewhere = set()

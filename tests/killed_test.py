@@ -88,7 +88,7 @@ class Killed(harness.FolderTest):
                 self.assertLess(partial["summary"]["not_run"], len(expected["cases"]))
                 done = run("certify", "--quiet", "--resume", "r.json.unfinished", cwd=self.folder, env=harness.environment())
                 self.assertEqual(whole.returncode, done.returncode, done.stdout + done.stderr)
-                self.assertIn("goes on with the run that began ", done.stderr)
+                self.assertIn("resuming the run that began ", done.stderr)
                 resumed = self.load("r.json")
                 for member in ("exit_code", "summary", "requirements", "differences", "forms_observed", "judged_by", "seed"):
                     self.assertEqual(expected[member], resumed[member], member)
@@ -119,7 +119,7 @@ class Killed(harness.FolderTest):
         journal = self.folder / "r.json.unfinished"
         head, rest = evidence_file.parts(journal.read_bytes()[:self.whole_bytes(journal)])
         for member, value, said in (("cases", "0", "its run had other cases than these"),
-                                    ("driver", "mine", 'is of a run with the driver "mine", which there is not'),
+                                    ("driver", "mine", 'is of a run with the unknown driver "mine"'),
                                     ("timeout_scale", 1000001.0, "timeout_scale")):
             changed = head | {"unfinished": head["unfinished"] | {member: value}}
             journal.write_bytes(evidence_file.of_parts(changed, rest))
@@ -183,7 +183,7 @@ class Killed(harness.FolderTest):
             pass
         judged = run("judge", "r.json.unfinished", "--json", "judged.json", cwd=self.folder)
         self.assertEqual(2, judged.returncode, judged.stdout)
-        self.assertIn("r.json.unfinished has the results of its run, and nothing of what was asked and answered", judged.stderr)
+        self.assertIn("r.json.unfinished has the results of its run, but no requests and responses", judged.stderr)
         self.assertIn("`fencepost merge r.json.unfinished --json FILE`", judged.stderr)
         self.assertFalse((self.folder / "judged.json").exists())
 
@@ -223,8 +223,8 @@ class Killed(harness.FolderTest):
                     self.assertEqual(verdicts_of_run(expected), verdicts_of_run(self.load("merged.json")))
                     judged = run("judge", "-q", "run.fpe", cwd=self.folder)
                     self.assertIn(judged.returncode, (1, 130), judged.stdout + judged.stderr)
-                    self.assertRegex(judged.stdout, r"verdicts: \d+ the same as those of the run, 0 not")
-                    self.assertRegex(judged.stdout, r"\d+ of the run have no whole evidence")
+                    self.assertRegex(judged.stdout, r"verdicts: \d+ the same as in the run, 0 different")
+                    self.assertRegex(judged.stdout, r"\d+ of the run have incomplete evidence")
                 for each in ("r.json", "run.fpe"):
                     (self.folder / each).unlink()
 

@@ -219,7 +219,7 @@ class Text(MatrixTest):
         self.assertLessEqual(max(map(len, result.stdout.splitlines())), 100)
 
     def test_in_full_every_case_is_named(self):
-        result = run("matrix", "--full")
+        result = run("matrix", "--verbose")
         for case in json.loads(run("list", "cases", "--json").stdout):
             self.assertIn("\n    " + case["id"] + "\n", result.stdout)
 

@@ -113,7 +113,7 @@ class Merge(MergeCompareTest):
     def test_what_a_baseline_says_survives(self):
         where = ["--endpoint", "inproc:?dialect=documented", "--profile", "deployed"]
         baseline = self.path("baseline.yaml")
-        self.certify("one.json", *where, "--baseline", baseline, "--fix-baseline")
+        self.certify("one.json", *where, "--baseline", baseline, "--update-baseline")
         text = baseline.read_text(encoding="utf-8")
         known = re.search("case: (.*)", text)[1]
         baseline.write_text(f"{text}fail:\n  - case: {known}\n    reason: a case of its own\n", encoding="utf-8")
@@ -300,7 +300,7 @@ class Compare(MergeCompareTest):
     def test_the_old_name_is_known_for_a_while(self):
         result = run("diff", "inproc:", "inproc:", "--run", "get.*")
         self.assertEqual(0, result.returncode, result.stdout + result.stderr)
-        self.assertIn("warning: diff is a part of compare", result.stderr)
+        self.assertIn("warning: diff is now compare", result.stderr)
         self.assertNotIn("  diff ", run("--help").stdout)
 
     def test_usage_errors(self):
@@ -309,7 +309,7 @@ class Compare(MergeCompareTest):
                                    (["inproc:", "mqt://me:xyzzy-42@host"], "is neither a file nor an endpoint"),
                                    (["inproc:", odd], "this is not JSON"),
                                    (["inproc:", "inproc:?x=1"], "no option \"x\""),
-                                   (["inproc:", "inproc:", "--profile", "both"], "--profile both is not one of")):
+                                   (["inproc:", "inproc:", "--profile", "both"], '"both" is not one of')):
             result = self.compare(*arguments)
             self.assertEqual(2, result.returncode, arguments)
             self.assertIn(message, result.stderr)

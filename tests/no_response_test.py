@@ -139,7 +139,7 @@ class Silence(harness.FolderTest):
                           *arguments)
 
     def explore(self, code, url):
-        return self.check(code, "explore", "--endpoint", url, "--max-time", "3s", "--timeout-scale", "0.3", "-q")
+        return self.check(code, "explore", "--endpoint", url, "--duration", "3s", "--timeout-scale", "0.3", "-q")
 
     def certify(self, code, url):
         report = self.folder / "r.json"
@@ -226,7 +226,7 @@ class Silence(harness.FolderTest):
 
     def test_a_baseline_hides_no_other_rule(self):
         baseline = self.folder / "known.yaml"
-        self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--fix-baseline",
+        self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--update-baseline",
                    "--stress", "none")  # which leaves the reasons to write
         baseline.write_text(baseline.read_text("utf-8").replace("reason: ''", "reason: known"), "utf-8")
         self.check(0, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--stress", "short")
@@ -235,8 +235,8 @@ class Silence(harness.FolderTest):
                    "--seed", "1")
 
     def test_nothing_to_record(self):
-        self.assertIn("no request was seen", self.check(5, "record", "--endpoint", self.serve().url, "--time", "500ms", "--out",
-                                                        self.folder / "cases.yaml"))
+        self.assertIn("no request was seen", self.check(5, "record", "--endpoint", self.serve().url, "--duration", "500ms",
+                                                        "--out", self.folder / "cases.yaml"))
 
 
 if __name__ == "__main__":

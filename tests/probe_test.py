@@ -98,7 +98,7 @@ class Found(ProbeTest):
     @harness.full("probes and certifies four stores in real time")
     def test_a_served_store_of_each_dialect_and_quota(self):
         for dialect, quota in (("documented", 200), ("deployed", 333)):
-            url = self.serve("--profile", dialect, "--quota", quota).url
+            url = self.serve("--dialect", dialect, "--quota", quota).url
             found, text = self.probed("--endpoint", url, "--quota-up-to", 1000)
             self.assertEqual({"url": url, "profile": dialect, "capabilities": {"quota": quota}}, found)
             # Whatever the probe wrote is gone: as many keys fit again.

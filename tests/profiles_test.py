@@ -51,13 +51,13 @@ class ProfilesTest(unittest.TestCase):
         self.expect_conformant("what-the-article-prints", "ga")
 
     def test_what_the_preview_prints_is_right_by_the_preview(self):
-        self.expect_conformant("what-the-preview-prints", "preview", "--profile", "documented", "--wording", "preview")
+        self.expect_conformant("what-the-preview-prints", "preview", "--profile", "documented", "--edition", "preview")
 
     def test_a_store_whose_notifications_have_no_version_is_judged_by_the_preview(self):
         self.expect_conformant("what-the-preview-prints", "preview", "--profile", "documented")
 
     def test_a_preview_is_wrong_by_the_ga_wording(self):
-        done, report = self.judge("what-the-preview-prints", "--profile", "documented", "--wording", "ga")
+        done, report = self.judge("what-the-preview-prints", "--profile", "documented", "--edition", "ga")
         self.assertEqual(done.returncode, FAILED)
         self.assertEqual(self.charged(report, "failed"), VERSIONS)
 
@@ -67,7 +67,7 @@ class ProfilesTest(unittest.TestCase):
                                       ("writer-is-not-notified", {"NTF-SELF-1"}, "ga"),
                                       ("notification-without-version", VERSIONS, "preview")):
             with self.subTest(store=store):
-                done, report = self.judge(store, "--profile", "documented", "--wording", wording)
+                done, report = self.judge(store, "--profile", "documented", "--edition", wording)
                 self.assertEqual(done.returncode, CONFORMANT)
                 self.assertEqual(self.charged(report, "warning"), rules)
                 done, report = self.certify(f"inproc:?fault={store}", "--profile", "deployed")
@@ -94,9 +94,9 @@ class ProfilesTest(unittest.TestCase):
         self.assertEqual(self.charged(report, "failed"), {"ENV-STATUS-1"})
 
     def test_the_wording_is_one_of_three(self):
-        done, _ = self.certify("inproc:", "--wording", "older")
+        done, _ = self.certify("inproc:", "--edition", "older")
         self.assertEqual(done.returncode, USAGE)
-        self.assertIn("--wording older is not one of auto, preview, ga", done.stderr)
+        self.assertIn('--edition: "older" is not one of auto, preview, ga', done.stderr)
 
     def test_the_demands_of_a_profile_are_listed(self):
         def demands(*arguments):
@@ -104,11 +104,11 @@ class ProfilesTest(unittest.TestCase):
             self.assertEqual(done.returncode, 0)
             return {line.split()[0]: line.split()[3] for line in done.stdout.splitlines()}
         deployed = demands("--profile", "deployed")
-        documented = demands("--profile", "documented", "--wording", "ga")
+        documented = demands("--profile", "documented", "--edition", "ga")
         self.assertEqual(deployed["ENV-STATUS-1"], "binds")
         self.assertEqual(documented["ENV-STATUS-1"], "warns")
         self.assertEqual(documented["NTF-VERSION-1"], "binds")
-        self.assertEqual(demands("--profile", "documented", "--wording", "preview")["NTF-VERSION-1"], "warns")
+        self.assertEqual(demands("--profile", "documented", "--edition", "preview")["NTF-VERSION-1"], "warns")
         self.assertEqual(demands("--profile", "auto")["ENV-STATUS-1"], "depends")
         self.assertEqual(documented["SET-PX-OPEN-1"], "open")
 

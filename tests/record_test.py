@@ -301,7 +301,7 @@ class Record(harness.FolderTest):
 
     def test_subscriber_of_a_private_broker_is_told_that_there_is_nothing(self):
         server = self.serve()
-        recorder = self.start_recorder("--endpoint", server.url, "--time", "2s")
+        recorder = self.start_recorder("--endpoint", server.url, "--duration", "2s")
         request(server.port, "writer-1", "GET", "k")
         output, complaint = recorder.communicate(timeout=HANG)
         self.assertEqual(recorder.returncode, 5, complaint)
@@ -385,7 +385,7 @@ class Record(harness.FolderTest):
                       ["--out", self.out, "--pcap", self.folder / "none"],
                       ["--out", self.out, "--from", self.folder / "none"],
                       ["--out", self.folder / "no" / "file", "--from", __file__],
-                      ["--out", self.out, "--endpoint", "mqtt://h", "--time", "soon"]):
+                      ["--out", self.out, "--endpoint", "mqtt://h", "--duration", "soon"]):
             done = run("record", *wrong)
             self.assertEqual(done.returncode, 2, wrong)
             self.assertNotEqual(done.stderr, "")

@@ -189,7 +189,7 @@ class Endpoints(RedactionTest):
         for command in ("lint", "merge", "replay", "explain"):
             done = run(command, f"mqtt://user:{PASSWORD}@127.0.0.1", cwd=self.outputs)
             self.assertEqual(2, done.returncode, done.stderr)
-            self.assertIn("takes no URL", done.stderr)
+            self.assertIn("does not take a URL", done.stderr)
             self.search(command, done.stdout + done.stderr)
 
     def test_in_process(self):
@@ -245,7 +245,7 @@ class Endpoints(RedactionTest):
                 if name in ("value", "connack") or not harness.IN_GATE:
                     commands += [["stress", "--descriptor", path, "--duration", "300ms", "--no-shrink",
                                   "--json", self.outputs / "s.json"],
-                                 ["explore", "--descriptor", path, "--max-examples", "3", "--save", self.outputs / "saved"],
+                                 ["explore", "--descriptor", path, "--max-examples", "3", "--out-dir", self.outputs / "saved"],
                                  ["certify", "--driver", "paho", "--descriptor", path, "--run", "get.hit.*"]]
                 for command in commands:
                     done = run(*command, cwd=self.outputs, env=self.environment())

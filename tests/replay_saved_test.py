@@ -1,4 +1,4 @@
-"""`fencepost replay` as its users meet it: outcomes, exit codes, and that --heal writes what it says and nothing else.
+"""`fencepost replay` as its users meet it: outcomes, exit codes, and that --update writes what it says and nothing else.
 
 usage: replay_saved_test.py BUILD_BIN_DIR [unittest arguments]
 """
@@ -81,7 +81,7 @@ class Folder(harness.FolderTest):
 class Replay(Folder):
     def test_what_explore_has_saved(self):
         wrong = "embedded?fault=S01&seed=1"
-        found = run("explore", "--endpoint", wrong, "--max-time", "60s", "--seed", "1", cwd=self.folder)
+        found = run("explore", "--endpoint", wrong, "--duration", "60s", "--seed", "1", cwd=self.folder)
         self.assertEqual(found.returncode, 1, found.stdout + found.stderr)
         saved = self.folder / "explore-findings"
         text = next(saved.iterdir()).read_text()
@@ -118,7 +118,7 @@ class Replay(Folder):
 
     def test_reports_of_a_failing_store(self):
         self.write_recorded()
-        self.assertEqual(self.outcomes("saved", "--runs", "3", "--junit", self.folder / "out.xml", "--seed", "5",
+        self.assertEqual(self.outcomes("saved", "--repeat", "3", "--junit", self.folder / "out.xml", "--seed", "5",
                                        endpoint=OVERWRITES, code=1), {"saved.nx": "still failing"})
         case = self.document["cases"][0]
         self.assertEqual((case["passed"], case["failed"], self.document["runs"], self.document["seed"]), (0, 3, 3, 5))
@@ -141,7 +141,7 @@ class Replay(Folder):
 
     def test_nothing_to_run(self):
         (self.folder / "empty").mkdir()
-        self.assertIn("there is no case", self.replay("empty", code=5).stderr)
+        self.assertIn("no case in these", self.replay("empty", code=5).stderr)
         self.write("needs.yaml", GET.replace("    steps:", "    requires: [restart]\n    steps:"))
         skipped = self.replay("needs.yaml", code=5)
         self.assertIn("1 case: 1 skipped", skipped.stdout)
@@ -149,7 +149,7 @@ class Replay(Folder):
 
     def test_usage(self):
         self.write("get.yaml", GET)
-        for wrong in ([], ["get.yaml", "--profile", "odd"], ["get.yaml", "--runs", "0"],
+        for wrong in ([], ["get.yaml", "--profile", "odd"], ["get.yaml", "--repeat", "0"],
                       ["get.yaml", "--descriptor", "none.yaml"], ["get.yaml", "--json", "no/such/folder/out.json"]):
             done = run("replay", *wrong, cwd=self.folder)
             self.assertEqual(done.returncode, 2, wrong)
@@ -161,7 +161,7 @@ class Replay(Folder):
         path = self.write_recorded()
         before = path.read_bytes()
         url = f"mqtt://me:secret@127.0.0.1:{free_port()}"
-        done = self.replay("saved", "--heal", "--json", "out.json", endpoint=url, code=3)
+        done = self.replay("saved", "--update", "--json", "out.json", endpoint=url, code=3)
         self.assertIn("no broker", done.stderr)
         report = (self.folder / "out.json").read_text()
         self.assertEqual(json.loads(report)["cases"][0]["outcome"], "not run")
@@ -183,7 +183,7 @@ class Heal(Folder):
         path = self.write_recorded()
         path.chmod(0o640)
         before = path.read_text()
-        done = self.replay("saved", "--heal", "--runs", "2")
+        done = self.replay("saved", "--update", "--repeat", "2")
         self.assertIn("healed saved/nx.yaml:4 saved.nx: fixed", done.stdout)
         lines = [line for line in before.splitlines(keepends=True) if "signature: " not in line]
         self.assertEqual(path.read_text(), "".join(lines))
@@ -196,12 +196,12 @@ class Heal(Folder):
         other = "inproc:?fault=failed-nx-says-missing"
         path = self.write_recorded()
         before = path.read_text()
-        done = self.replay("saved", "--heal", endpoint=other, code=1)
+        done = self.replay("saved", "--update", endpoint=other, code=1)
         self.assertIn("healed saved/nx.yaml:4 saved.nx: changed", done.stdout)
         old, new = (re.search(r"signature: .*", text).group(0) for text in (before, path.read_text()))
         self.assertNotEqual(old, new)
         self.assertEqual(path.read_text(), before.replace(old, new))
-        self.assertEqual(self.outcomes("saved", "--heal", endpoint=other, code=1), {"saved.nx": "still failing"})
+        self.assertEqual(self.outcomes("saved", "--update", endpoint=other, code=1), {"saved.nx": "still failing"})
         self.assertEqual(self.document["healed"] + self.document["not_healed"], [])
 
     def test_refuses_what_was_not_decided(self):
@@ -209,7 +209,7 @@ class Heal(Folder):
         path.write_text(path.read_text().replace("    steps:", "    requires: [restart]\n    steps:"))
         before = path.read_bytes()
         self.write("saved/get.yaml", GET)
-        done = self.replay("saved", "--heal")
+        done = self.replay("saved", "--update")
         self.assertIn("not healed saved/nx.yaml:4 saved.nx: it is skipped", done.stdout)
         self.assertEqual(path.read_bytes(), before)
 
@@ -217,13 +217,13 @@ class Heal(Folder):
         path = self.write_recorded()
         path.chmod(0o444)
         before = path.read_bytes()
-        self.assertIn("not healed saved/nx.yaml: the file is read-only", self.replay("saved", "--heal").stdout)
+        self.assertIn("not healed saved/nx.yaml: the file is read-only", self.replay("saved", "--update").stdout)
         self.assertEqual(path.read_bytes(), before)
 
     def test_follows_a_link(self):
         path = self.write_recorded()
         (self.folder / "link.yaml").symlink_to(path)
-        self.replay("link.yaml", "--heal")
+        self.replay("link.yaml", "--update")
         self.assertTrue((self.folder / "link.yaml").is_symlink())
         self.assertNotIn("signature", path.read_text())
 
@@ -241,7 +241,7 @@ class LiveBroker(Folder):
     def test_a_file_that_changes_meanwhile_is_left_alone(self):
         path = self.write_recorded()
         path.write_text(path.read_text().replace("    steps:\n", "    steps:\n      - wait: 2s\n"))
-        replaying = self.start_long("saved", "--heal")
+        replaying = self.start_long("saved", "--update")
         mine = path.read_text() + "# A line that came meanwhile.\n"
         path.write_text(mine)
         output, complaint = replaying.communicate(timeout=HANG)
@@ -253,14 +253,14 @@ class LiveBroker(Folder):
         path = self.write("first.yaml", FIRST.replace("    steps:", "    recorded: {by: hand, requirement: SET-NX-1}\n"
                                                                     "    steps:"))
         before = path.read_text()
-        done = self.replay("first.yaml", "--runs", "3", "--heal", endpoint=self.server.url, code=1)
+        done = self.replay("first.yaml", "--repeat", "3", "--update", endpoint=self.server.url, code=1)
         self.assertRegex(done.stdout, "✗ flaky  .* failed in 2 of 3 runs\n")
         self.assertIn("not healed first.yaml:3 saved.first: it failed in 2 of 3 runs", done.stdout)
         self.assertEqual(path.read_text(), before)
 
     def test_interrupted(self):
         self.write("get.yaml", GET)
-        replaying = self.start_long("get.yaml", "--runs", "10000", "--json", "out.json")
+        replaying = self.start_long("get.yaml", "--repeat", "10000", "--json", "out.json")
         code, output = self.stop(replaying, signal.SIGINT)
         self.assertEqual(code, 130, output)
         self.assertIn("interrupted", output)

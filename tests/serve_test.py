@@ -147,7 +147,7 @@ class Control(ServeTest):
         self.client("mosquitto_pub", "me", "-q", "1", "-t", "fencepost/control", "-m", "fault nx-overwrites")
         self.ask("me", "SET", "k", "one")
         self.assertEqual(":-1", self.ask("me", "SET", "k", "two", "NX").strip())
-        self.assertIn("only the reference store", run("serve", "--control", "--right", "7").stderr)
+        self.assertIn("only the reference store", run("serve", "--control", "--variant", "7").stderr)
 
 
 class Access(ServeTest):

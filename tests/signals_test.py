@@ -92,7 +92,7 @@ class Signals(FolderTest):
             "certify": ["certify", "-q", "--endpoint", url, "--json", "report.json", "--junit", "report.xml"],
             "probe": ["probe", "--endpoint", url],
             "explore": ["explore", "--endpoint", url],
-            "replay": ["replay", "case.yaml", "--runs", "1000", "--endpoint", url, "--json", "report.json"],
+            "replay": ["replay", "case.yaml", "--repeat", "1000", "--endpoint", url, "--json", "report.json"],
             "compare": ["compare", url, "inproc:", "--json", "report.json"],
             "certify-all": ["certify-all", "fleet.txt", "--out-dir", "."],
             "stress": ["stress", "-q", "--endpoint", url, "--duration", "300s", "--keep-going", "--json",

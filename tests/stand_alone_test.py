@@ -18,7 +18,7 @@ from harness import run
 ORDERS = int(os.environ.get("FENCEPOST_ORDERS", "1" if harness.IN_GATE else "2"))
 CASES = int(os.environ.get("FENCEPOST_ALONE", "8" if harness.IN_GATE else "40"))
 # One of each kind: a condition, a version, a token, a notification, an expiry, a reply that never comes.
-STORES = ["inproc:", "inproc:?right=7", *(f"inproc:?fault={fault}&seed=1" for fault in ("S04", "H14", "F08", "N13", "X08"))]
+STORES = ["inproc:", "inproc:?variant=7", *(f"inproc:?fault={fault}&seed=1" for fault in ("S04", "H14", "F08", "N13", "X08"))]
 
 
 class StandAlone(harness.FolderTest):

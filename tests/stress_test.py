@@ -171,7 +171,7 @@ class AtTheEndOfCertify(harness.FolderTest):
         given = {"inproc:?fault=T01": (["--profile", "documented"], [" --profile documented"]),
                  "embedded?fault=T05&clock-offset=-10m": (
                      ["--profile", "deployed", "--timeout-scale", "1.5", "--driver", "paho"],
-                     [" --profile deployed", " --timeout-scale 1.5", " --driver paho", " --on-the-way "])}
+                     [" --profile deployed", " --timeout-scale 1.5", " --driver paho", " --network-delay "])}
         for endpoint, (arguments, wanted) in given.items():
             _, stress = self.certify("--run", "set.plain.*", "--stress", "2s", *arguments, code=1, endpoint=endpoint)
             again = stress["command"]
@@ -185,7 +185,7 @@ class AtTheEndOfCertify(harness.FolderTest):
             self.assertIn("VIOLATION", done.stdout)
 
     def test_times_are_durations(self):
-        for arguments in (["--clock-offset", "soon"], ["--on-the-way", "soon"], ["--profile", "mine"]):
+        for arguments in (["--clock-offset", "soon"], ["--network-delay", "soon"], ["--profile", "mine"]):
             self.assertEqual(harness.run("stress", "--endpoint", "inproc:", *arguments).returncode, 2)
 
     def test_a_store_that_refuses_too_much_does_not_fail(self):

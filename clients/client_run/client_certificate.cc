@@ -116,8 +116,8 @@ std::string place_of(const ClientProblem& problem) {
 
 std::string again_command(const CaseOutcome& outcome, const CertificateContext& context) {
   text::CommandLine out(context.program, "certify-client");
-  if (context.profile != "deployed") out.option("--profile", context.profile);
-  out.option("--only", outcome.test_case->id).word("--");
+  if (context.profile != "deployed") out.option("--dialect", context.profile);
+  out.option("--run", outcome.test_case->id).word("--");
   for (const std::string& word : context.command) out.word(word);
   return line_text(out.text());
 }

@@ -215,7 +215,7 @@ std::string stress_command(const StressCall& call, const stress::RunSize& size,
       .option("--driver", call.driver)
       .option("--profile", call.profile)
       .option("--clock-offset", call.clock_offset)
-      .option("--on-the-way", call.on_the_way)
+      .option("--network-delay", call.on_the_way)
       .option("--timeout-scale", call.timeout_scale, 1)
       .option("--workload", size.mix->name)
       .option("--clients", std::to_string(size.clients))

@@ -255,7 +255,7 @@ TEST(StressReport, RepeatsARunByItsCommand) {
                             .rate = 200},
                            size, 6),
             "'/my tools/fencepost' stress --endpoint 'inproc:?fault=L13' --descriptor 'a b.yaml' "
-            "--driver paho --profile documented --clock-offset 5ms --on-the-way 7ms "
+            "--driver paho --profile documented --clock-offset 5ms --network-delay 7ms "
             "--timeout-scale 2.5 --workload hot-key --clients 4 --seed 6 --duration 1s --rate 200");
 }
 

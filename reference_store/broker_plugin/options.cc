@@ -92,7 +92,7 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
       return seen + "one of `fencepost list faults`, by id or name, or several: S01+D02";
     }
     options.faults = std::move(*faults);
-  } else if (name == "right") {
+  } else if (name == "variant" || name == "right") {  // right: the old name
     const auto right = store::parse_decisions(value);
     if (!right) return seen + "implementation choices: " + right.error();
     options.right = *right;

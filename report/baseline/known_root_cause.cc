@@ -77,7 +77,7 @@ class DifferenceApplier {
     }
     if (run_.whole_suite && covered.size() * 2 < known.failures) {
       result_.baseline_notes.push_back(
-          fmt::format("partly fixed: {}: {}: {} of {} failures are left; --fix-baseline updates "
+          fmt::format("partly fixed: {}: {}: {} of {} failures are left; --update-baseline updates "
                       "it",
                       place(known), title_of(known), covered.size(), known.failures));
     }
@@ -101,7 +101,7 @@ class DifferenceApplier {
     } else if (best->verdict == run::Verdict::kFailed) {
       diagnose(known,
                "no failure matches it any more, and the case fails in another way: remove the "
-               "entry, or update it with --fix-baseline");
+               "entry, or update it with --update-baseline");
     } else {
       ++not_judged_;
     }

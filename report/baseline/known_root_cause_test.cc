@@ -99,7 +99,7 @@ FixedBaseline fixed(const Baseline& baseline, const SampleRun& run) {
   return std::move(*out);
 }
 
-// What --fix-baseline writes for this run, when somebody has added the reasons.
+// What --update-baseline writes for this run, when somebody has added the reasons.
 Baseline baseline_of(const std::vector<Shown>& all) {
   Baseline out = fixed(empty_baseline("known.yaml"), SampleRun(all)).baseline;
   for (KnownRootCause& known : out.differences) known.reason = "because";
@@ -282,7 +282,7 @@ TEST(KnownRootCause, FollowsTheStoreAndKeepsItsReason) {
   EXPECT_THAT(none.changes, ElementsAre("removed R-MUST-1 (nx.0): no failure matches it"));
 }
 
-// Whatever a store does: what --fix-baseline writes makes the run conformant, once there are
+// Whatever a store does: what --update-baseline writes makes the run conformant, once there are
 // reasons; a second time it changes nothing; fewer failures need no change; a failure of another
 // kind is new.
 TEST(KnownRootCause, OfAnyRunMakesItConformantAndHidesNothingElse) {

@@ -30,7 +30,7 @@ Result<Baseline, std::string> read_baseline(const BaselineOptions& options,
     return fresh;
   }
   const auto file = scenario::read_file(options.file);
-  if (!file) return fail(file.error() + "; --fix-baseline creates it");
+  if (!file) return fail(file.error() + "; --update-baseline creates it");
   std::vector<scenario::LoadError> errors;
   auto baseline = load_baseline({options.file, file->content}, errors);
   if (baseline) check_overlaps(*baseline, library.cases, errors);
@@ -51,7 +51,7 @@ Result<RunBaseline, std::string> RunBaseline::open(const BaselineOptions& option
   if (options.file.empty()) return out;
   if (options.fix && !out.run_.whole_suite) {
     return fail(
-        std::string("--fix-baseline needs a run of all cases: leave out --run, --skip, "
+        std::string("--update-baseline needs a run of all cases: leave out --run, --skip, "
                     "--tag, --requirement and --shard"));
   }
   auto baseline = read_baseline(options, library);

@@ -51,7 +51,7 @@ const scenario::Catalogue& catalogue() {
   return library.catalogue;
 }
 
-// What `explore --profile P --wording W` judges by.
+// What `explore --profile P --edition W` judges by.
 OracleBasis basis_of(codec::DialectId dialect, scenario::Edition edition) {
   return {.waived = scenario::unsettled(catalogue(), {{dialect, edition}}), .dialect = dialect};
 }

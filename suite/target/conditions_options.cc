@@ -90,9 +90,9 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
       auto faults = faults_named(value);
       if (!faults) return fail(faults.error());
       out.faults = std::move(*faults);
-    } else if (name == "right") {
+    } else if (name == "variant" || name == "right") {  // right: the old name
       const auto right = store::parse_decisions(value);
-      if (!right) return fail("right=" + value + ": " + right.error());
+      if (!right) return fail(name + "=" + value + ": " + right.error());
       out.right = *right;
     } else if (name == "seed") {
       const char* end = value.data() + value.size();
@@ -103,11 +103,11 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
     } else {
       return fail("the endpoint has no option \"" + name +
                   "\"; allowed: dialect, clock-offset, response-delay, response-jitter, "
-                  "fault, right and seed");
+                  "fault, variant and seed");
     }
   }
   if (!out.faults.empty() && out.right)
-    return fail("fault and right exclude each other: an endpoint is one store");
+    return fail("fault and variant exclude each other: an endpoint is one store");
   return out;
 }
 

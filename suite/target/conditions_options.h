@@ -3,7 +3,7 @@
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
 //   inproc:?fault=S01&seed=7   inproc:?fault=S01+D02
-//   inproc:?right=7   embedded?right=px-zero:refused,line-end:lf
+//   inproc:?variant=7   embedded?variant=px-zero:refused,line-end:lf
 #pragma once
 
 #include <optional>

@@ -52,7 +52,11 @@ class DescriptorLoader {
     root_ = *root;
     load_url(root_.member("url"));
     with("profile", [this](scenario::YamlNode node) { load_profile(node); });
-    with("wording", [this](scenario::YamlNode node) { load_edition(node); });
+    with("edition", [this](scenario::YamlNode node) { load_edition(node, "edition"); });
+    with("wording", [this](scenario::YamlNode node) {  // the old name
+      if (out_.edition) reader_.diagnose(node, "wording is the old name of edition; remove it");
+      load_edition(node, "wording");
+    });
     with("timeout", [this](scenario::YamlNode node) {
       if (const auto timeout = reader_.duration(node, "timeout")) out_.mqtt.timeout = *timeout;
     });
@@ -114,12 +118,12 @@ class DescriptorLoader {
     }
   }
 
-  void load_edition(scenario::YamlNode node) {
-    const auto word = reader_.text(node, "wording");
+  void load_edition(scenario::YamlNode node, const std::string& key) {
+    const auto word = reader_.text(node, key);
     if (!word) return;
     out_.edition = scenario::edition_named(*word);
     if (!out_.edition) {
-      reader_.diagnose(node, "wording must be auto, preview or ga, not \"" + *word + "\"");
+      reader_.diagnose(node, key + " must be auto, preview or ga, not \"" + *word + "\"");
     }
   }
 

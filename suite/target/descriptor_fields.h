@@ -14,7 +14,8 @@ using namespace std::string_view_literals;
 
 inline constexpr std::array kDescriptor = {"url"sv,
                                            "profile"sv,
-                                           "wording"sv,
+                                           "edition"sv,
+                                           "wording"sv,  // the old name of edition
                                            "timeout"sv,
                                            "tls"sv,
                                            "roles"sv,

@@ -437,7 +437,8 @@ def _(port):
 
 
 @right(
-    "in-flight-limit", "it keeps a Receive Maximum of 2", "[MQTT-3.3.4-7]", ["--receive-maximum", "2", "--hold-puback", "100ms"]
+    "in-flight-limit", "it keeps a Receive Maximum of 2", "[MQTT-3.3.4-7]",
+    ["--receive-maximum", "2", "--puback-delay", "100ms"]
 )
 def _(port):
     c = C(port)
@@ -575,7 +576,7 @@ def _(port):
     "resume-dup",
     "the connection is lost; the session is resumed and what waits is sent again, with DUP, in order",
     "[MQTT-4.4.0-1]",
-    ["--hold-puback", "400ms"],
+    ["--puback-delay", "400ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -598,7 +599,7 @@ def _(port):
     "resume-dup-new-between",
     "as before, and new requests follow those that are sent again at once",
     "[MQTT-4.6.0-1]",
-    ["--hold-puback", "300ms"],
+    ["--puback-delay", "300ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -652,7 +653,7 @@ def _(port):
     "session-lost",
     "the session is gone: the requests are made anew with DUP 0 and new correlation",
     "[MQTT-4.3.2-2]",
-    ["--hold-puback", "300ms"],
+    ["--puback-delay", "300ms"],
 )
 def _(port):
     c = C(port)
@@ -676,7 +677,7 @@ def _(port):
     "session-ended",
     "clean start ends a session with requests that wait; they are forgotten",
     "MQTT 5 3.1.2.4",
-    ["--hold-puback", "300ms"],
+    ["--puback-delay", "300ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -1090,7 +1091,7 @@ def _(port):
     "hold-puback",
     "PUBACKs come late; answers overtake them; next requests take other identifiers",
     "",
-    ["--hold-puback", "300ms"],
+    ["--puback-delay", "300ms"],
 )
 def _(port):
     c = C(port)
@@ -1119,7 +1120,7 @@ def _(port):
 
 
 @right(
-    "documented-dialect", "an ordinary session with a store of the documented dialect", "facts 8a", ["--profile", "documented"]
+    "documented-dialect", "an ordinary session with a store of the documented dialect", "facts 8a", ["--dialect", "documented"]
 )
 def _(port):
     c = C(port)
@@ -1402,7 +1403,7 @@ def _(port):
     "takeover-in-flight",
     "a second connection takes the session over while requests wait, and sends them again",
     "[MQTT-4.4.0-1]",
-    ["--hold-puback", "500ms"],
+    ["--puback-delay", "500ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -1423,7 +1424,7 @@ def _(port):
     "other-resume",
     "a QoS 1 message to another topic waits and is sent again with DUP",
     "[MQTT-4.4.0-1]",
-    ["--hold-puback", "400ms"],
+    ["--puback-delay", "400ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -1444,7 +1445,7 @@ def _(port):
     "resume-resend-after-suback",
     "on the resumed session it first subscribes, and then sends again",
     "MQTT 5 4.4 names no time",
-    ["--hold-puback", "400ms"],
+    ["--puback-delay", "400ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -1467,7 +1468,7 @@ def _(port):
     "lost-while-resending",
     "the connection is lost again in the midst of sending again",
     "[MQTT-4.6.0-1]",
-    ["--hold-puback", "400ms"],
+    ["--puback-delay", "400ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -1513,7 +1514,7 @@ def _(port):
     "disconnect-resume-no-wait",
     "it disconnects with requests that wait, without session, and is gone",
     "MQTT 5 3.14",
-    ["--hold-puback", "300ms"],
+    ["--puback-delay", "300ms"],
 )
 def _(port):
     c = C(port)

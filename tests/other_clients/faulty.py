@@ -479,7 +479,7 @@ def _(port):
 
 # ------------------------------------------------- acknowledgements, identifiers, flow
 @wrong(
-    "pid-in-use", "a request takes a packet identifier whose PUBACK is still due", "[MQTT-2.2.1-3]", ["--hold-puback", "500ms"]
+    "pid-in-use", "a request takes a packet identifier whose PUBACK is still due", "[MQTT-2.2.1-3]", ["--puback-delay", "500ms"]
 )
 def _(port):
     c = C(port)
@@ -494,7 +494,7 @@ def _(port):
     "pid-in-use-sub",
     "a SUBSCRIBE takes the packet identifier of a PUBLISH that is under way",
     "[MQTT-2.2.1-3]",
-    ["--hold-puback", "500ms"],
+    ["--puback-delay", "500ms"],
 )
 def _(port):
     c = C(port)
@@ -509,7 +509,7 @@ def _(port):
     "pid-one-for-all",
     "each request has the packet identifier 7, also while others are under way",
     "[MQTT-2.2.1-3]",
-    ["--hold-puback", "300ms"],
+    ["--puback-delay", "300ms"],
 )
 def _(port):
     c = C(port)
@@ -524,7 +524,7 @@ def _(port):
     "resend-live",
     "a request is sent again, with DUP, on the connection that lives",
     "[MQTT-4.4.0-1] MUST NOT resend at any other time",
-    ["--hold-puback", "700ms"],
+    ["--puback-delay", "700ms"],
 )
 def _(port):
     c = C(port)
@@ -690,7 +690,7 @@ def _(port):
     "receive-maximum",
     "five requests wait for their PUBACK where the broker lets two",
     "[MQTT-3.3.4-7]",
-    ["--receive-maximum", "2", "--hold-puback", "400ms"],
+    ["--receive-maximum", "2", "--puback-delay", "400ms"],
 )
 def _(port):
     c = C(port)
@@ -704,7 +704,7 @@ def _(port):
     "receive-maximum-other",
     "three messages of QoS 1 to another topic wait where the broker lets two",
     "[MQTT-3.3.4-7]",
-    ["--receive-maximum", "2", "--hold-puback", "400ms"],
+    ["--receive-maximum", "2", "--puback-delay", "400ms"],
 )
 def _(port):
     c = C(port)
@@ -755,7 +755,7 @@ EXP = [(SESSEXP, 300)]
 
 
 def broken(port, n=4):
-    """Its connection ends while requests wait for their PUBACK (--hold-puback)."""
+    """Its connection ends while requests wait for their PUBACK (--puback-delay)."""
     c = C(port, ps=EXP)
     c.setup()
     rs = [c.set(c.key("r%d" % i), "v%d" % i, wait=False) for i in range(n)]
@@ -771,7 +771,7 @@ def again(r, dup=1):
     return bytes([r.bytes[0] & 0xF7 | dup << 3]) + r.bytes[1:]
 
 
-HOLD = ["--hold-puback", "600ms"]
+HOLD = ["--puback-delay", "600ms"]
 
 
 @wrong("resend-no-dup", "requests are sent again on the resumed session without DUP", "[MQTT-3.3.1-1]", HOLD)
@@ -2367,7 +2367,7 @@ def _(port):
     "resend-qos2-no-dup",
     "a QoS 2 message without PUBREC is sent again on the resumed session without DUP",
     "[MQTT-3.3.1-1]",
-    ["--hold-puback", "600ms"],
+    ["--puback-delay", "600ms"],
 )
 def _(port):
     c = C(port, ps=EXP)
@@ -2388,7 +2388,7 @@ def _(port):
     "other-not-resent",
     "a QoS 1 message to another topic that had no PUBACK is not sent again",
     "[MQTT-4.4.0-1]",
-    ["--hold-puback", "600ms"],
+    ["--puback-delay", "600ms"],
 )
 def _(port):
     c = C(port, ps=EXP)

@@ -108,7 +108,7 @@ class Store:
 def commands(name, profile, seconds):
     return {
         "certify": ["certify", "--profile", profile, *EXCEPT.get(name, [])],
-        "explore": ["explore", "--profile", profile, "--max-time", f"{seconds}s", "-q"],
+        "explore": ["explore", "--profile", profile, "--duration", f"{seconds}s", "-q"],
         "stress": ["stress", "--duration", f"{seconds}s"],
     }
 

@@ -261,7 +261,7 @@ std::string command_text(const ExploreCall& call, const std::string& command) {
       .option("--endpoint", call.endpoint)
       .option("--descriptor", call.descriptor)
       .option("--profile", call.profile)
-      .option("--wording", call.edition)
+      .option("--edition", call.edition)
       .option("--driver", call.driver)
       .option("--timeout-scale", call.timeout_scale, 1)
       .text();

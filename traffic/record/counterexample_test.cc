@@ -138,7 +138,7 @@ TEST_F(CounterexampleTest, IsFoundAgainAsItWas) {
   run_.explore.max_operations = 10;
   EXPECT_THAT(counterexample_text(found, run_),
               HasSubstr("'/my tools/fencepost' explore --endpoint mqtt://host --descriptor d.yaml "
-                        "--profile documented --wording preview --driver paho --timeout-scale 2.5 "
+                        "--profile documented --edition preview --driver paho --timeout-scale 2.5 "
                         "--seed 7 --example " +
                         std::to_string(found.example) +
                         " --ignore 'FT-*' --ignore 'SET-1: a b' --max-operations 10\n"));

@@ -109,7 +109,7 @@ std::string certify_flags(const run::RunSettings& settings, const std::string& d
     out += fmt::format(" --profile {}", name(settings.profile));
   }
   if (settings.edition != scenario::Edition::kAuto) {
-    out += fmt::format(" --wording {}", name(settings.edition));
+    out += fmt::format(" --edition {}", name(settings.edition));
   }
   if (!driver.empty()) out += " --driver " + driver;
   return out + " --strict";

@@ -169,7 +169,7 @@ TEST(ReplaySession, SaysHowCertifyRunsACase) {
   EXPECT_EQ(certify_flags({}, ""), " --strict");
   EXPECT_EQ(certify_flags({.profile = codec::Profile::kDeployed, .edition = scenario::Edition::kGa},
                           "paho"),
-            " --profile deployed --wording ga --driver paho --strict");
+            " --profile deployed --edition ga --driver paho --strict");
 }
 
 }  // namespace

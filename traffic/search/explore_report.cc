@@ -85,7 +85,7 @@ Conclusion conclude(const ExploreResult& result) {
   if (done.examples < done.of) {
     return {.code = kInconclusive,
             .text = fmt::format("not decided: the time ended after {} of {} workloads, none of "
-                                "which breaks a rule; increase --max-time",
+                                "which breaks a rule; increase --duration",
                                 done.examples, done.of)};
   }
   if (done.of > 0) {

@@ -64,7 +64,7 @@ TEST(ExploreReport, ConcludesWhatWasEnumerated) {
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
   EXPECT_EQ(conclude(result).text,
             "not decided: the time ended after 100 of 400 workloads, none of which breaks a rule; "
-            "increase --max-time");
+            "increase --duration");
   result.progress.examples = 400;
   result.progress.undecidable = 25;
   EXPECT_EQ(conclude(result).code, ExitCode::kConformant);
