@@ -149,19 +149,19 @@ bool judge_options_fit(const ServeOptions& options) {
     return false;
   };
   if (!options.judge_clients) {
-    if (!options.command.empty()) return print_error("-- COMMAND needs --judge-clients");
+    if (!options.command.empty()) return does_not_fit("-- COMMAND needs --judge-clients");
     if (!options.reports.none()) {
-      return print_error("--json, --junit and --html need --judge-clients");
+      return does_not_fit("--json, --junit and --html need --judge-clients");
     }
     if (options.hold_puback != "0s" || options.drop_at_puback != 0) {
-      return print_error("--puback-delay and --drop-at-puback need --judge-clients");
+      return does_not_fit("--puback-delay and --drop-at-puback need --judge-clients");
     }
     return true;
   }
   const auto hold = scenario::parse_duration(options.hold_puback);
   if (!hold || *hold > kMaxHold) {
-    return print_error("--puback-delay must be a duration such as 200ms, at most 1m, not \"" +
-                       options.hold_puback + "\"");
+    return does_not_fit("--puback-delay must be a duration such as 200ms, at most 1m, not \"" +
+                        options.hold_puback + "\"");
   }
   return !options.control ||
          does_not_fit("--judge-clients and --control: the clock of the store may change");
