@@ -199,7 +199,9 @@ class FleetRuns {
     const ChildEnding ending = *found->first.ending();
     if (ending.signal == 0) one.exit_code = ending.code;
     running_.erase(found);
-    const std::string_view word = report::name(static_cast<run::ExitCode>(one.exit_code));
+    const auto code = static_cast<run::ExitCode>(one.exit_code);
+    const bool part = code == run::ExitCode::kConformant && is_filtered(options_.selection);
+    const std::string_view word = part ? "no failure in a part" : report::name(code);
     text::print("{}: {} (exit code {}), {} running\n", one.name, word, one.exit_code,
                 running_.size());
     std::fflush(stdout);

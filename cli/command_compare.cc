@@ -46,17 +46,13 @@ ComparedRun compared_run(const std::string& word) {
   return out;
 }
 
-bool selects_all(const run::Selection& selection) {
-  return selection.run.empty() && selection.skip.empty() && selection.tags.empty() &&
-         selection.requirements.empty();
-}
-
 // Only the cases that are compared.
 Result<scenario::SourceFile, std::string> selected_part(const std::string& path,
                                                         const run::Selection& selection,
                                                         const scenario::Library& library) {
   auto report = report::read_report(path, library);
   if (!report) return fail(std::move(report.error()));
+  report->context.known_cases = std::max(report->context.known_cases, report->result.cases.size());
   std::erase_if(report->result.cases, [&](const run::CaseResult& result) {
     return !selects(selection, *result.test_case);
   });
@@ -74,7 +70,7 @@ Result<report::Column, std::string> read(const ComparedRun& one, const run::Sele
   }
   auto file = scenario::read_file(one.place);
   if (!file) return fail(file.error());
-  if (!selects_all(selection) || report::is_saved_run(*file)) {
+  if (is_filtered(selection) || report::is_saved_run(*file)) {
     auto part = selected_part(one.place, selection, library);
     if (!part) return fail(std::move(part.error()));
     *file = std::move(*part);
@@ -104,7 +100,7 @@ CertifyOptions run_options(const CompareOptions& options,
   if (options.profile.empty()) run.profile = name(like->profile);
   run.edition = name(like->edition);
   if (!run.seed) run.seed = like->seed;
-  if (selects_all(run.selection)) run.selection = like->selection;
+  if (!is_filtered(run.selection)) run.selection = like->selection;
   return run;
 }
 

@@ -47,8 +47,11 @@ wire::Connect connect_packet(const ClientOptions& client, const Credentials& cre
 class BuiltinClient final : public Client {
  public:
   BuiltinClient(std::shared_ptr<Connection> connection, Duration timeout,
-                std::optional<std::uint32_t> packet_limit)
-      : connection_(std::move(connection)), timeout_(timeout), packet_limit_(packet_limit) {}
+                std::optional<std::uint32_t> maximum_qos, std::optional<std::uint32_t> packet_limit)
+      : connection_(std::move(connection)),
+        timeout_(timeout),
+        maximum_qos_(maximum_qos),
+        packet_limit_(packet_limit) {}
   ~BuiltinClient() override { connection_->disconnect(); }
   BuiltinClient(const BuiltinClient&) = delete;
   BuiltinClient& operator=(const BuiltinClient&) = delete;
@@ -71,6 +74,13 @@ class BuiltinClient final : public Client {
   }
 
   Result<void, Error> publish(const codec::Message& message) override {
+    // A broker that takes QoS 1 and no QoS 2 is asked all the same: what it makes of that is
+    // judged.
+    if (maximum_qos_ == 0U && message.qos > 0) {
+      return fail(Error{ErrorKind::kNotAllowed,
+                        "a PUBLISH of QoS " + std::to_string(message.qos) +
+                            ": the broker announces Maximum QoS 0 (MQTT 5, 3.2.2.3.4)"});
+    }
     return connection_->publish(wire::publish_of(message));
   }
 
@@ -101,6 +111,7 @@ class BuiltinClient final : public Client {
   // Not its only owner: a call of the loop's thread may be under way when the client goes.
   std::shared_ptr<Connection> connection_;
   Duration timeout_;
+  std::optional<std::uint32_t> maximum_qos_;
   std::optional<std::uint32_t> packet_limit_;
 };
 
@@ -150,6 +161,7 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
     // What is announced goes before what was described: it is of this connection.
     return std::make_unique<BuiltinClient>(
         std::move(connection), options_.timeout,
+        connack->properties.number(PropertyId::kMaximumQos),
         announced ? announced : options_.capabilities.max_packet_size);
   } catch (const std::system_error& error) {
     return fail(

@@ -263,22 +263,37 @@ void Connection::take(wire::Publish& packet) {
   if (packet.topic.find_first_of("+#") != std::string::npos) {
     return refuse(0x90, "a PUBLISH whose topic has a wildcard", "3.3.2.1");
   }
+  if (is_retained_too_often(packet)) {
+    return refuse(kUnexpected, "messages of one topic with RETAIN more often than was subscribed",
+                  "3.3.1.3");
+  }
   if (packet.qos == 0) return deliver(packet);
+  // The QoS that was granted is the most there may be.
+  if (packet.qos > kSubscriptionQos) {
+    return refuse(kUnexpected, "a PUBLISH of QoS 2 for subscriptions of QoS 1", "3.8.4");
+  }
   // All of this was sent before any of it was acknowledged. (4.9)
   if (++received_at_once_ > we_receive_) {
     return refuse(0x93,
-                  "more PUBLISH packets of QoS 1 and 2 at once than our Receive Maximum of " +
+                  "more PUBLISH packets of QoS 1 at once than our Receive Maximum of " +
                       std::to_string(we_receive_),
                   "3.1.2.11.3");
   }
   const std::uint16_t id = packet.packet_id;
-  if (packet.qos == 1) {
-    deliver(packet);
-    return send(wire::Ack{.kind = wire::AckKind::kPuback, .packet_id = id});
+  deliver(packet);
+  send(wire::Ack{.kind = wire::AckKind::kPuback, .packet_id = id});
+}
+
+// A retained message comes once for each subscription; what is published later comes without the
+// flag, unless the client has asked to see it as it was published.
+bool Connection::is_retained_too_often(const wire::Publish& packet) {
+  constexpr std::uint8_t kAsPublished = 0x08;
+  if (!packet.retain || (extras_.subscription_options & kAsPublished) != 0) return false;
+  if (packet.topic != retained_topic_) {
+    retained_topic_ = packet.topic;
+    retained_times_ = 0;
   }
-  // Once, however often it is sent. (4.3.3)
-  if (half_received_.insert(id).second) deliver(packet);
-  send(wire::Ack{.kind = wire::AckKind::kPubrec, .packet_id = id});
+  return ++retained_times_ > subscribed_;
 }
 
 void Connection::deliver(wire::Publish& packet) {
@@ -291,9 +306,8 @@ void Connection::take(wire::Ack& packet) {
   using enum wire::AckKind;
   const std::uint16_t id = packet.packet_id;
   if (packet.kind == kPubrel) {
-    const bool known = half_received_.erase(id) > 0;
-    const std::uint8_t reason = known ? 0 : 0x92;  // packet identifier not found (3.7.2.1)
-    return send(wire::Ack{.kind = kPubcomp, .packet_id = id, .reason = reason});
+    // We have taken nothing of QoS 2: packet identifier not found. (3.7.2.1)
+    return send(wire::Ack{.kind = kPubcomp, .packet_id = id, .reason = 0x92});
   }
   const auto found = pending_.find(id);
   const std::string what = wire::with_article(wire::name(packet)) + " for ";
@@ -474,6 +488,7 @@ Result<wire::Suback, Error> Connection::subscribe(const std::string& filter, Dur
   if (!has_packet_id()) return fail(no_packet_id());
   suback_.reset();
   awaited_ = next_packet_id();
+  ++subscribed_;
   const auto options = static_cast<std::uint8_t>(kSubscriptionQos | extras_.subscription_options);
   send(wire::Subscribe{.packet_id = *awaited_,
                        .properties = *properties,

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -87,6 +86,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void take(wire::Publish& packet);
   void take(wire::Ack& packet);
   void take_other(wire::Packet& packet);
+  [[nodiscard]] bool is_retained_too_often(const wire::Publish& packet);
   void deliver(wire::Publish& packet);
   void acknowledged(const wire::Ack& packet);
   void send_waiting();
@@ -149,12 +149,14 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::optional<wire::Suback> suback_;
   std::optional<wire::Unsuback> unsuback_;
   std::map<std::uint16_t, Pending> pending_;
-  std::deque<wire::Publish> waiting_;      // until the broker takes more
-  std::size_t broker_receives_ = 65'535;   // in flight: its Receive Maximum
-  std::size_t we_receive_ = 65'535;        // ours
-  std::size_t received_at_once_ = 0;       // of QoS 1 and 2, since we could acknowledge any
-  std::set<std::uint16_t> half_received_;  // of QoS 2: delivered, not yet released
+  std::deque<wire::Publish> waiting_;     // until the broker takes more
+  std::size_t broker_receives_ = 65'535;  // in flight: its Receive Maximum
+  std::size_t we_receive_ = 65'535;       // ours
+  std::size_t received_at_once_ = 0;      // of QoS 1, since we could acknowledge any
   MqttExtras extras_;
+  std::size_t subscribed_ = 0;      // how often
+  std::string retained_topic_{};    // of the last message with RETAIN
+  std::size_t retained_times_ = 0;  // that such messages had this topic
   wire::TopicAliases aliases_of_broker_;
   wire::TopicAliases aliases_for_broker_;
   std::deque<Unread> events_;

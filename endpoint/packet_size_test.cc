@@ -202,6 +202,14 @@ TEST(PacketLimit, IsWhatTheBrokerAnnounces) {
   EXPECT_EQ(Scales(kLimitingConnack).connect(200'000)->packet_limit(), 100'000U);
 }
 
+// MQTT 5, 3.2.2.3.4.
+TEST(MaximumQos, KeepsWhatTheBrokerDoesNotTakeFromBeingSent) {
+  const auto refused =
+      Scales(std::string("\0\0\2\x24\0", 5)).connect()->publish({.topic = "t", .qos = 1});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind, ErrorKind::kNotAllowed);
+}
+
 TEST(PacketLimit, IsTheDescribedOneOfABrokerThatDoesNotSay) {
   EXPECT_EQ(Scales(kPlainConnack).connect(200'000)->packet_limit(), 200'000U);
   EXPECT_EQ(Scales(kPlainConnack).connect()->packet_limit(), std::nullopt);

@@ -154,8 +154,12 @@ std::string evidence(const run::CaseResult& result, const std::string& rule_id,
 }
 
 std::string part_text(const run::SuiteResult& result, const ReportContext& context) {
-  if (result.cases.size() >= context.known_cases) return "";
-  return fmt::format("{} of {} cases selected", result.cases.size(), context.known_cases);
+  return part_text(result.cases.size(), context.known_cases);
+}
+
+std::string part_text(std::size_t cases, std::size_t known_cases) {
+  if (cases >= known_cases) return "";
+  return fmt::format("{} of {} cases selected", cases, known_cases);
 }
 
 std::string rfc2119_keyword(scenario::Level level) {
@@ -185,6 +189,12 @@ std::string_view name(run::ExitCode code) {
       return "interrupted";
   }
   return "internal-error";
+}
+
+std::string_view verdict_word(const run::SuiteResult& result, const ReportContext& context) {
+  const run::ExitCode code = exit_code(result);
+  const bool certifies = code != run::ExitCode::kConformant || part_text(result, context).empty();
+  return certifies ? name(code) : "part";
 }
 
 }  // namespace fencepost::report

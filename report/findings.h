@@ -67,5 +67,8 @@ struct SkippedCases {
 // One word for how the run ended: conformant, failed, inconclusive, unreachable, nothing-selected,
 // interrupted, usage or internal-error.
 [[nodiscard]] std::string_view name(run::ExitCode code);
+// The same of a run; "part" of one without a failure that is a part, which certifies nothing.
+[[nodiscard]] std::string_view verdict_word(const run::SuiteResult& result,
+                                            const ReportContext& context);
 
 }  // namespace fencepost::report

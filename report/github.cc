@@ -196,7 +196,7 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
                          const ReportContext& context) {
   const run::Summary& summary = result.summary;
   const std::string part = part_text(result, context);
-  const bool certifies = exit_code(result) != run::ExitCode::kConformant || part.empty();
+  const bool certifies = verdict_word(result, context) != "part";
   std::string out =
       fmt::format("## State store conformance: {}\n\n",
                   certifies ? headline(exit_code(result))
@@ -347,7 +347,7 @@ Result<void, std::string> Github::write_files(const run::SuiteResult& result,
   const std::size_t taken = std::min(size_of(summary_file_), kMaxSummaryBytes);
   const auto summary =
       append(summary_file_, github_summary(result, catalogue, context, kMaxSummaryBytes - taken));
-  const auto outputs = append(output_file_, github_outputs(result));
+  const auto outputs = append(output_file_, github_outputs(result, context));
   return summary ? outputs : summary;
 }
 
@@ -375,15 +375,14 @@ std::string github_summary(const run::SuiteResult& result, const scenario::Catal
   return out;
 }
 
-std::string github_outputs(const run::SuiteResult& result) {
-  const run::ExitCode exit = exit_code(result);
+std::string github_outputs(const run::SuiteResult& result, const ReportContext& context) {
   const run::Summary& summary = result.summary;
   return fmt::format(
       "verdict={}\nexit_code={}\ncases={}\npassed={}\nfailed={}\nwarnings={}\nskipped={}\n"
       "inconclusive={}\nexpected_failures={}\nnot_run={}\n",
-      name(exit), static_cast<int>(exit), result.cases.size(), summary.passed, summary.failed,
-      summary.warnings, summary.skipped, summary.inconclusive, summary.expected_failures,
-      summary.not_run);
+      verdict_word(result, context), static_cast<int>(exit_code(result)), result.cases.size(),
+      summary.passed, summary.failed, summary.warnings, summary.skipped, summary.inconclusive,
+      summary.expected_failures, summary.not_run);
 }
 
 }  // namespace fencepost::report

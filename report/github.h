@@ -70,7 +70,8 @@ class Github {
                                          const scenario::Catalogue& catalogue,
                                          const ReportContext& context, std::size_t most_bytes);
 
-// verdict, exit_code and the counts, as lines NAME=VALUE.
-[[nodiscard]] std::string github_outputs(const run::SuiteResult& result);
+// verdict (see verdict_word), exit_code and the counts, as lines NAME=VALUE.
+[[nodiscard]] std::string github_outputs(const run::SuiteResult& result,
+                                         const ReportContext& context);
 
 }  // namespace fencepost::report

@@ -296,11 +296,15 @@ TEST_F(GithubFiles, AreLeftAloneElsewhere) {
 
 TEST(GithubOutputs, NameEveryVerdict) {
   const auto verdict = [](const Sample& run) {
-    const std::string text = github_outputs(run.result);
+    const std::string text = github_outputs(run.result, {});
     return text.substr(0, text.find('\n'));
   };
   EXPECT_EQ(verdict(Sample({})), "verdict=nothing-selected");
   EXPECT_EQ(verdict(Sample({{.id = "a"}})), "verdict=conformant");
+  EXPECT_THAT(github_outputs(Sample({{.id = "a"}}).result, {.known_cases = 2}),
+              StartsWith("verdict=part\n"));
+  EXPECT_THAT(github_outputs(failures(1).result, {.known_cases = 2}),
+              StartsWith("verdict=failed\n"));
   EXPECT_EQ(verdict(failures(1)), "verdict=failed");
   EXPECT_EQ(verdict(failures(1, run::Verdict::kInconclusive)), "verdict=inconclusive");
   Sample lost({{.id = "a"}});

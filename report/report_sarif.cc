@@ -392,7 +392,7 @@ ordered_json invocation_of(const run::SuiteResult& result, const ReportContext& 
   out["commandLine"] = text::printable(context.command);
   out["startTimeUtc"] = context.started;
   out["exitCode"] = static_cast<int>(code);
-  out["exitCodeDescription"] = name(code);
+  out["exitCodeDescription"] = verdict_word(result, context);
   out["executionSuccessful"] = context.stopped_because.empty() && !result.endpoint_lost &&
                                !result.interrupted && !result.cases.empty();
   ordered_json about_run = ordered_json::array();

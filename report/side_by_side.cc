@@ -9,6 +9,7 @@
 
 #include "base/json_reader.h"
 #include "base/text/printable.h"
+#include "base/text/text_wrap.h"
 
 namespace fencepost::report {
 namespace {
@@ -116,6 +117,11 @@ std::string contradiction_in(const json& document, const Column& column) {
   const bool is_well = counted["failed"] + counted["inconclusive"] + counted["not_run"] == 0;
   const bool says_so = column.exit_code == static_cast<int>(run::ExitCode::kConformant);
   if (says_so && !is_well) return "its exit code is 0, but not all of its cases passed";
+  const json selected = member(document, "selected");
+  if (selected.is_object() && member_number<std::size_t>(selected, "cases") != list->size()) {
+    return fmt::format("it has {}, and says that others were selected",
+                       text::counted(list->size(), "case"));
+  }
   const json at_once = document.value("stress", json::object());
   const json found = at_once.is_object() ? at_once.value("findings", json::array()) : json();
   const bool fails =
@@ -124,6 +130,19 @@ std::string contradiction_in(const json& document, const Column& column) {
       });
   if (says_so && fails) return "its exit code is 0, but its concurrent clients found a broken rule";
   return {};
+}
+
+// See Column::part. Reports of versions that did not count have the options alone.
+std::string part_in(const json& document) {
+  const auto cases = document.find("cases");
+  const std::size_t count = cases == document.end() ? 0 : cases->size();
+  const json selected = member(document, "selected");
+  if (selected.is_object()) return part_text(count, member_number<std::size_t>(selected, "of"));
+  const json selection = member(document, "selection");
+  const bool filtered = std::any_of(selection.begin(), selection.end(),
+                                    [](const json& each) { return !each.empty(); });
+  const bool sharded = member_number<std::size_t>(member(document, "shard"), "of") > 1;
+  return filtered || sharded ? text::counted(count, "case") + " selected" : "";
 }
 
 SeenWords seen_in(const json& object, const char* name) {
@@ -345,6 +364,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   if (const std::string wrong_in_it = contradiction_in(document, out); !wrong_in_it.empty()) {
     return wrong(wrong_in_it + "; the file was changed after it was written");
   }
+  out.part = part_in(document);
   for (const json& entry : document["cases"]) {
     if (entry.is_object()) out.results.emplace(member_text(entry, "id"), case_in(entry));
   }
@@ -406,7 +426,7 @@ ColumnScore score_of(const Column& column, const scenario::Catalogue& catalogue)
 std::string_view verdict_of(const Column& column) {
   switch (static_cast<run::ExitCode>(column.exit_code)) {
     case run::ExitCode::kConformant:
-      return "conformant";
+      return column.part.empty() ? "conformant" : "no failure in a part";
     case run::ExitCode::kFailed:
       return "NOT conformant";
     case run::ExitCode::kUnreachable:

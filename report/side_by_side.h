@@ -64,6 +64,7 @@ struct Column {
   std::string edition;
   std::string dialect;
   std::string stopped_because;
+  std::string part{};  // "1 of 1927 cases selected"; empty: all were
   int exit_code = 0;
   bool strict = false;
   bool endpoint_lost = false;
@@ -130,7 +131,8 @@ struct ColumnScore {
 };
 [[nodiscard]] ColumnScore score_of(const Column& column, const scenario::Catalogue& catalogue);
 
-// The verdict of a run in a word or two: "conformant", "NOT conformant", "inconclusive", ...
+// The verdict of a run in a few words: "conformant", "NOT conformant", "inconclusive", ...; of a
+// part that would be conformant, "no failure in a part".
 [[nodiscard]] std::string_view verdict_of(const Column& column);
 
 // For a terminal of that width; the last line says what differs.

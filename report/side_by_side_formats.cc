@@ -68,11 +68,12 @@ class SideBySideText {
       const ColumnScore score = score_of(column, catalogue_);
       const bool bad = column.exit_code == static_cast<int>(run::ExitCode::kFailed);
       const bool good = column.exit_code == 0;
-      line(paint_(bad    ? kRed
-                  : good ? kGreen
-                         : kYellow,
-                  fmt::format("  {}  {}: {}, {}/{} MUST", letter_of(i), column.name,
-                              verdict_of(column), score.kept, score.all)));
+      line(paint_(
+          bad    ? kRed
+          : good ? kGreen
+                 : kYellow,
+          fmt::format("  {}  {}: {}{}{}, {}/{} MUST", letter_of(i), column.name, verdict_of(column),
+                      column.part.empty() ? "" : ": ", column.part, score.kept, score.all)));
       wrapped("     ",
               fmt::format("{}, profile {}, dialect {}, {}, fencepost {}", column.endpoint,
                           column.profile, column.dialect, column.started, column.suite_version));
@@ -249,6 +250,7 @@ ordered_json json_of(const Column& column, const scenario::Catalogue& catalogue)
       {"verdict", verdict_of(column)},
       {"must", {{"kept", score.kept}, {"all", score.all}}},
       {"cases", column.cases}};
+  if (!column.part.empty()) out["part"] = column.part;
   if (!column.stopped_because.empty()) out["stopped_because"] = column.stopped_because;
   return out;
 }
@@ -341,6 +343,7 @@ page::PageHeader page_header_of(const SideBySide& found) {
   };
   const auto good = runs("conformant");
   const bool all = good == std::ssize(found.columns);
+  const auto parts = runs("no failure in a part");
   const bool bad = runs("NOT conformant") > 0;
   return {all   ? "conformant"
           : bad ? "failed"
@@ -348,7 +351,8 @@ page::PageHeader page_header_of(const SideBySide& found) {
           all   ? "✓"
           : bad ? "✗"
                 : "?",
-          fmt::format("{} of {} conformant", good, found.columns.size()),
+          fmt::format("{} of {} conformant{}", good, found.columns.size(),
+                      parts == 0 ? "" : fmt::format(", {} no failure in a part", parts)),
           side_by_side_verdict(found) + "."};
 }
 

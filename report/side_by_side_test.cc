@@ -229,6 +229,37 @@ TEST_F(SideBySideTest, TellsHowTheRunsThemselvesWereNotAlike) {
   EXPECT_THAT(text, HasSubstr("edition auto, --strict, seed 9, "));
 }
 
+// Of the same runs, as a whole and as a part: only the whole is a certificate.
+TEST_F(SideBySideTest, CallsNoPartConformant) {
+  const ReportContext part{.known_cases = 3};
+  const SideBySide found =
+      side_by_side({column("whole", {{.id = "a"}}), column("part", {{.id = "a"}}, part),
+                    column("bad", {{.id = "a", .verdict = Verdict::kFailed}}, part)},
+                   library_.catalogue);
+  const std::string text = side_by_side_text(found, library_.catalogue, 200, false);
+  EXPECT_THAT(text, HasSubstr("A  whole: conformant, "));
+  EXPECT_THAT(text, HasSubstr("B  part: no failure in a part: 1 of 3 cases selected, "));
+  EXPECT_THAT(text, HasSubstr("C  bad: NOT conformant: 1 of 3 cases selected, "));
+  const auto columns =
+      nlohmann::json::parse(side_by_side_json(found, library_.catalogue))["columns"];
+  EXPECT_FALSE(columns[0].contains("part"));
+  EXPECT_EQ(columns[1]["verdict"], "no failure in a part");
+  EXPECT_EQ(columns[1]["part"], "1 of 3 cases selected");
+  EXPECT_EQ(columns[2]["part"], "1 of 3 cases selected");
+  EXPECT_THAT(side_by_side_html(found, library_.catalogue),
+              HasSubstr("1 of 3 conformant, 1 no failure in a part"));
+}
+
+// Versions that did not count have the options of the selection alone.
+TEST_F(SideBySideTest, KnowsAPartOfAnOlderVersionByItsOptions) {
+  const auto part_of = [&](const ReportContext& context) {
+    return column("old", {{.id = "a"}}, context).part;
+  };
+  EXPECT_EQ(part_of({}), "");
+  EXPECT_EQ(part_of({.selection = {.run = {"a"}}}), "1 case selected");
+  EXPECT_EQ(part_of({.selection = {.shard = 2, .shards = 3}}), "1 case selected");
+}
+
 TEST_F(SideBySideTest, SaysHowEachRunFails) {
   const SideBySide found =
       compared({{.id = "a"}, {.id = "b", .verdict = Verdict::kFailed}},

@@ -224,6 +224,24 @@ class Check(harness.unittest.TestCase):
         self.assertIn("line 3 .. line 4", stale.stdout)
         self.assertEqual(self.verdicts(self.write(log[:2]), code=0)[0]["time_unit"], "lines")
 
+    def test_logs_of_what_is_no_register_are_refused_with_the_line(self):
+        register = "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value nil}\n"
+        for log, said in (
+                # Jepsen's list-append, as history.edn, as history.txt, and as lines of JSON.
+                (register + "{:process 1, :type :invoke, :f :txn, :value [[:append 5 1] [:r 5 nil]]}",
+                 "line 3: unknown function :txn"),
+                ("INFO  jepsen.util - 0\t:invoke\t:txn\t[[:append 5 1]]", "line 1: unknown function :txn"),
+                ('{"process": 0, "type": "invoke", "f": "txn", "value": [["append", 5, 1]]}', "line 1: unknown function :txn"),
+                # Knossos' multi-register, and reads and writes that take a map.
+                (register + "{:process 1, :type :invoke, :f :txn, :value [[:read :x nil] [:write :y 2]]}",
+                 "line 3: unknown function :txn"),
+                (register + "{:process 1, :type :invoke, :f :write, :value {:x 1, :y 2}}",
+                 "line 3: {:x 1 :y 2} is of several")):
+            with self.subTest(log):
+                done = run("check", self.write([log]), code=2)
+                self.assertIn(said, done.stderr)
+                self.assertIn("not supported", done.stderr)
+
     def test_the_schema_and_the_reader_say_the_same(self):
         good = [*RIGHT, {"type": "notification", "at": 2100, "client": 1, "key": "k", "operation": "SET"},
                 {"type": "restart", "at": 9}, call(9, 1, "CAS", value="a", expected="b"),

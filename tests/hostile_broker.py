@@ -2,8 +2,9 @@
 
     with Hostile(MODES["connack.reason-0x87"]) as broker: ... mqtt://127.0.0.1:{broker.port}
 
-It is written from the MQTT 5 standard and shares no code with the client under test. What a mode does not touch is right: the
-broker acknowledges, grants subscriptions and answers each request with a reply that a store could give.
+It is written from the MQTT 5 standard and shares no code with the client under test. What a mode does not touch is right: with
+`behind=PORT`, a broker there that has a conforming store does it, and only what the mode changes is wrong; without, this broker
+acknowledges, grants subscriptions and answers each request with a reply that a store could give.
 """
 import socket
 import struct
@@ -69,7 +70,9 @@ class Request:
             if body[at - 1] < 0x80:
                 break
         self.response_topic, self.correlation = b"", b""
+        self.answer = None  # of the broker behind this one: topic, payload and properties
         properties, self.payload = body[at:at + length], body[at + length:]
+        self.properties = properties
         fixed = {0x01: 1, 0x02: 4, 0x23: 2}
         at = 0
         while at < len(properties):
@@ -88,6 +91,9 @@ class Request:
                 self.correlation = content
 
     def reply(self, payload=None, properties=None, topic=None, **more):
+        if self.answer:
+            payload = self.answer[1] if payload is None else payload
+            properties = self.answer[2] if properties is None else properties
         if payload is None:
             payload = b"$-1\r\n" if b"\r\nGET\r\n" in self.payload.upper() else b"+OK\r\n"
         if properties is None:
@@ -103,9 +109,12 @@ class Peer:
         self.socket = connection
         self.broker = broker
         self.buffer = b""
+        self.connect = None  # the CONNECT of the client
+        self.lock = threading.Lock()
 
     def send(self, data):
-        self.socket.sendall(data)
+        with self.lock:
+            self.socket.sendall(data)
 
     def read(self, size):
         while len(self.buffer) < size:
@@ -124,7 +133,11 @@ class Peer:
             length |= (byte & 0x7f) << shift
             shift += 7
             if byte < 0x80:
-                return first >> 4, first & 15, self.read(length)
+                break
+        kind, flags, body = first >> 4, first & 15, self.read(length)
+        if kind == CONNECT:
+            self.connect = packet(kind, body, flags)
+        return kind, flags, body
 
     def wait(self):
         """Until the client has gone."""
@@ -133,6 +146,8 @@ class Peer:
 
     def serve(self, greeting=None, on_subscribe=None, on_request=None, on_any=None):
         """A right broker and store, but for what is given: each takes the peer and the packet, and sends what it likes."""
+        if self.broker.behind:
+            return Relay(self, greeting, on_subscribe, on_request).run()
         while True:
             kind, flags, body = self.read_packet()
             if on_any is not None and on_any(self, kind, body) is END:
@@ -167,9 +182,80 @@ class Peer:
             self.send(packet(PUBREC, struct.pack(">H", request.id)))
 
 
+class Relay:
+    """Between a client and the broker behind this one: changes what the mode names, and passes on all else."""
+
+    def __init__(self, peer, greeting, on_subscribe, on_request):
+        self.peer, self.greeting, self.on_subscribe, self.on_request = peer, greeting, on_subscribe, on_request
+        self.behind = Peer(socket.create_connection(("127.0.0.1", peer.broker.behind)), peer.broker)
+        self.behind.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.waiting = {}  # correlation data -> requests whose reply the mode makes
+        self.greeted = peer.connect is not None
+
+    def run(self):
+        try:
+            if self.greeted:
+                self.behind.send(self.peer.connect)
+            threading.Thread(target=self.back, daemon=True).start()
+            while True:
+                kind, flags, body = self.peer.read_packet()
+                if kind == PUBLISH and self.on_request:
+                    request = Request(flags, body)
+                    if request.response_topic and request.correlation:
+                        self.waiting.setdefault(request.correlation, []).append(request)
+                self.behind.send(packet(kind, body, flags))
+        finally:
+            self.behind.socket.shutdown(socket.SHUT_RDWR)
+            self.behind.socket.close()
+
+    def back(self):
+        try:
+            while self.take(*self.behind.read_packet()) is not END:
+                pass
+        except (OSError, IndexError, struct.error):
+            pass
+        finally:
+            try:
+                self.peer.socket.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def acknowledge(self, request, data):
+        requests = self.waiting.get(request.correlation, [])
+        if request in requests:
+            requests.remove(request)
+            suppress(self.peer, data)
+
+    def take(self, kind, flags, body):
+        """Of the broker. END: the connection is to end."""
+        if kind == CONNACK and self.greeted:
+            return None
+        if kind == CONNACK and self.greeting is not None:
+            return self.peer.send(self.greeting)
+        if kind == SUBACK and self.on_subscribe:
+            return self.on_subscribe(self.peer, body)
+        if kind == PUBACK:
+            for request in [each for requests in self.waiting.values() for each in requests]:
+                if request.id == int.from_bytes(body[:2], "big"):
+                    # The mode acknowledges, unless there is no reply.
+                    threading.Timer(0.5, self.acknowledge, (request, packet(kind, body, flags))).start()
+                    return None
+        if kind == PUBLISH and self.on_request:
+            reply = Request(flags, body)
+            requests = self.waiting.get(reply.correlation)
+            if requests and reply.topic == requests[0].response_topic:
+                if reply.qos == 1:
+                    self.behind.send(packet(PUBACK, struct.pack(">H", reply.id)))
+                request = requests.pop(0)
+                request.answer = reply.topic, reply.payload, reply.properties
+                return self.on_request(self.peer, request)
+        return self.peer.send(packet(kind, body, flags))
+
+
 class Hostile:
-    def __init__(self, mode):
+    def __init__(self, mode, behind=None):
         self.mode = mode
+        self.behind = behind  # the port of a broker with a conforming store
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=128)
         self.port = self.listener.getsockname()[1]
         self.peers = []
@@ -341,6 +427,7 @@ def correlated(request):
 
 def modes():
     out = {
+        "none": lambda peer: peer.serve(),
         "tcp.refused": None,
         "tcp.silent": lambda peer: peer.wait(),
         "tcp.closed": lambda peer: None,

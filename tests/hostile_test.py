@@ -67,13 +67,14 @@ class Endpoint(unittest.TestCase):
 
 class Campaign(unittest.TestCase):
     def test_complains(self):
-        def complaints(code=0, seconds=1.0, memory_kb=1000, output="fine"):
-            return hostile_campaign.Run("tcp.http", "certify", code, seconds, memory_kb, output).complaints(LIMIT)
+        def complaints(code=0, seconds=1.0, memory_kb=1000, output="fine", mode="none"):
+            return hostile_campaign.Run(mode, "certify", code, seconds, memory_kb, output).complaints(LIMIT)
 
         self.assertEqual(complaints(), [])
         too_much = hostile_campaign.MOST_MEMORY_KB + 1
         for bad in (complaints(code=None), complaints(code=-11), complaints(code=70), complaints(memory_kb=too_much),
-                    complaints(output="user:sesame-4711@"), complaints(output="\x1b[2J"), complaints(code=3, output=" \n")):
+                    complaints(output="user:sesame-4711@"), complaints(output="\x1b[2J"), complaints(code=3, output=" \n"),
+                    complaints(mode="tcp.http")):
             self.assertEqual(len(bad), 1, bad)
 
 

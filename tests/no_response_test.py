@@ -8,6 +8,8 @@ read here from the standard. Nothing else is wrong, so that only this can be fou
 
 import collections
 import json
+import signal
+import socket
 import threading
 import time
 
@@ -123,7 +125,41 @@ def late(packet, reply, number):
     return [packet]
 
 
-class Silence(harness.FolderTest):
+def with_connack_properties(properties):
+    """These, and no others."""
+    connack = b"\x20" + bytes([3 + len(properties)]) + b"\0\0" + bytes([len(properties)]) + properties
+    return lambda packet, _, __: [connack if packet[0] >> 4 == 2 else packet]
+
+
+def ends_at(*numbers):
+    """The connection of each of these replies ends in its place."""
+    numbers = set(numbers)
+
+    def change(packet, reply, number):
+        if reply and number in numbers:
+            raise ConnectionAbortedError
+        return [packet]
+    return change
+
+
+TWO_REQUESTS = """\
+area: own
+cases:
+  - id: own.refused
+    title: NX on a key that exists
+    requirements: [SET-NX-2, SET-NOT-APPLIED-1]
+    divergence: [set-not-applied]
+    steps:
+      - del: k                            # of what was there before, a recorder knows nothing
+        expect: {reply: {count: 0}}
+      - set: {key: k, value: "one"}
+        expect: ok
+      - set: {key: k, value: "two", options: [NX]}
+        expect: not-applied
+"""
+
+
+class Behind(harness.FolderTest):
     def behind(self, change, *options):
         proxy = ChangingProxy(self.serve(*options).port, change)
         self.addCleanup(proxy.close)
@@ -148,6 +184,8 @@ class Silence(harness.FolderTest):
                           "--skip", "*.more-than-65535-packets")
         return said, {difference["requirement"] for difference in harness.load_json(report)["differences"]}
 
+
+class Silence(Behind):
     def test_a_proxy_that_changes_nothing_is_no_finding(self):
         url = self.behind(lambda packet, _, __: [packet])
         self.assertIn("no rule is broken", self.stress(0, url))
@@ -205,11 +243,85 @@ class Silence(harness.FolderTest):
         for command in ("certify", "explore"):
             self.assertIn("U+0000", self.check(3, command, "--endpoint", url))
 
+    def test_nothing_can_be_asked(self):
+        """Of a broker that takes packets of 20 bytes, or none of QoS 1, says its CONNACK: no client may ask it."""
+        for properties, said in ((b"\x27\0\0\0\x14", "Maximum Packet Size of 20"), (b"\x24\0", "Maximum QoS 0")):
+            url = self.behind(with_connack_properties(properties))
+            case = self.write("case.yaml", TWO_REQUESTS)
+            for command in (["certify"], ["explore"], ["probe"], ["replay", case]):
+                with self.subTest(said + command[0]):
+                    self.assertIn(said, self.check(3, *command, "--endpoint", url))
+            self.assertRegex(self.stress(3, url), r"not taken by the broker\n[^$]*no request was answered")
+
     def test_nobody_answers(self):
         url = self.behind(lambda packet, reply, _: [] if reply else [packet])
         said = self.stress(3, url)
         self.assertIn("no request was answered", said)
         self.assertIn("0 keys ok", said)
+
+    def part(self, name, *selection):
+        self.check(0, "certify", "--quiet", "--endpoint", "inproc:", "--seed", "1", "--json", self.folder / name, *selection)
+
+    def assert_a_part(self, said):
+        self.assertRegex(said, r"\d+ of \d+ cases selected")
+        self.assertNotRegex(said, r"(?i)\bconformant\b")
+
+    def test_a_part_is_no_certificate_in_a_comparison(self):
+        """And where all the runs are parts, the head of the page counts none as conformant."""
+        self.part("a.json", "--run", "get.*")
+        said = self.check(0, "compare", "a.json", "a.json", "--json", "c.json", "--html", "c.html")
+        self.assert_a_part(said)
+        for column in self.load("c.json")["columns"]:
+            self.assertEqual("no failure in a part", column["verdict"])
+            self.assert_a_part(column["part"])
+        self.assertIn("0 of 2 conformant, 2 no failure in a part", self.read("c.html"))
+        self.part("whole.json")
+        self.assert_a_part(self.check(0, "compare", "whole.json", "whole.json", "--run", "get.*"))
+        self.assertIn(": conformant, ", self.check(0, "compare", "whole.json"))
+
+    def test_a_part_is_no_certificate_of_a_fleet(self):
+        self.write("fleet.txt", "right inproc:\n")
+        self.assert_a_part(self.check(0, "certify-all", "fleet.txt", "--out-dir", "out", "--run", "get.*"))
+        self.assertIn("0 of 1 conformant, 1 no failure in a part", self.read("out/index.html"))
+
+    def test_a_part_is_no_certificate_on_github_and_in_sarif(self):
+        names = {name: self.folder / name for name in ("GITHUB_OUTPUT", "GITHUB_STEP_SUMMARY")}
+        done = harness.run("certify", "--endpoint", "inproc:", "--run", "get.*", "--sarif", self.folder / "r.sarif",
+                           env=harness.environment(GITHUB_ACTIONS="true", **{name: str(path) for name, path in names.items()}))
+        self.assertEqual(0, done.returncode, done.stderr)
+        self.assert_a_part(done.stdout)
+        self.assert_a_part(self.read("GITHUB_STEP_SUMMARY").replace("State store conformance", ""))
+        self.assertIn("verdict=part\n", self.read("GITHUB_OUTPUT"))
+        [run] = self.load("r.sarif")["runs"]
+        self.assertEqual("part", run["invocations"][0]["exitCodeDescription"])
+
+    def test_a_part_is_no_certificate_from_its_evidence(self):
+        self.part("r.json", "--run", "get.*", "--evidence", self.folder / "r.fpe")
+        for command in ("judge", "merge"):
+            self.assert_a_part(self.check(0, command, "r.fpe"))
+        self.assertNotIn("onformant", self.check(0, "matrix", "--report", "r.json"))
+
+    def test_a_shard_is_no_certificate_nor_are_some_of_them(self):
+        for shard in (1, 2):
+            self.part(f"{shard}.json", "--shard", f"{shard}/3", "--run", "get.*")
+        self.assert_a_part(self.check(0, "compare", "1.json"))
+        said = self.check(4, "merge", "1.json", "2.json")
+        self.assertIn("shard 3 of 3 is missing", said)
+        self.assertNotIn("onformant", said)
+        self.part("3.json", "--shard", "3/3", "--run", "get.*")
+        self.assert_a_part(self.check(0, "merge", "1.json", "2.json", "3.json"))
+
+    def test_a_part_with_known_failures_is_no_certificate(self):
+        self.write("known.yaml", "version: 1\nskip:\n  - {case: 'get.*', reason: known}\n")
+        self.assert_a_part(self.check(0, "certify", "--endpoint", "inproc:", "--run", "get.*", "--run", "set.nx.*",
+                                      "--baseline", "known.yaml"))
+
+    def test_a_part_of_the_cases_of_clients_is_no_certificate(self):
+        adapter = harness.ROOT / "adapters" / "python_paho" / "adapter.py"
+        said = self.check(0, "certify-client", "--only", "get.missing", "--html", self.folder / "c.html", "--",
+                          "/usr/bin/python3", "-B", adapter)
+        self.assertRegex(said, r"client: conformant, in 1 of \d+ cases that were selected")
+        self.assertIn("A part without a failure", self.read("c.html"))
 
     def test_a_part_is_no_certificate(self):
         page = self.folder / "r.html"
@@ -237,6 +349,140 @@ class Silence(harness.FolderTest):
     def test_nothing_to_record(self):
         self.assertIn("no request was seen", self.check(5, "record", "--endpoint", self.serve().url, "--duration", "500ms",
                                                         "--out", self.folder / "cases.yaml"))
+
+
+class Endings(Behind):
+    """Connections that end, and endpoints that go away: docs/VERDICTS.md, the rows about these."""
+
+    def test_a_connection_ends_at_a_reply(self):
+        said, _ = self.certify(1, self.behind(ends_at(300)))
+        self.assertIn("the connection of client ", said)
+        self.assertIn("lost with a connection that ended", self.stress(4, self.behind(ends_at(420))))
+        # One workload of many is cut short: the others are enough.
+        self.assertIn("cut short", self.explore(0, self.behind(ends_at(420))))
+
+    def test_connections_end_again_and_again(self):
+        self.assertIn("connections ended", self.stress(3, self.behind(ends_at(*range(400, 10 ** 6, 9)))))
+        self.assertIn("cut short", self.explore(4, self.behind(ends_at(*range(400, 10 ** 6, 9)))))
+
+    def test_a_connection_ends_while_an_endpoint_is_probed(self):
+        self.assertIn("open points ", self.check(0, "probe", "--endpoint", self.behind(ends_at(420))))
+
+    def test_a_connection_ends_in_a_replay(self):
+        case = self.write("case.yaml", harness.OWN_CASES)
+        said = self.check(1, "replay", case, "--endpoint", self.behind(ends_at(420)), "--runs", "500")
+        self.assertIn("connection closed by the broker", said)
+        self.assertRegex(said, r"failed 1 times? of 500")
+
+    def test_what_is_lost_with_a_connection_may_have_happened_or_not(self):
+        """So that `check` of the history that `stress` has kept finds an order."""
+        self.stress(4, self.behind(ends_at(420)), "--history", self.folder / "h.jsonl")
+        self.assertIn("unknown", self.check(0, "check", "h.jsonl"))
+
+    def test_nobody_is_there(self):
+        case = self.write("case.yaml", harness.OWN_CASES)
+        self.write("fleet.txt", f"gone {harness.NOBODY}\n")
+        for command, said in ((["certify"], "no broker at"), (["stress", "--duration", "1s"], "cannot connect to"),
+                              (["explore"], "no broker at"), (["probe"], "no broker at"), (["replay", case], "no broker at"),
+                              (["record", "--out", "o.yaml"], "no broker at")):
+            with self.subTest(command[0]):
+                self.assertIn(f"{said} {harness.NOBODY}", self.check(3, *command, "--endpoint", harness.NOBODY))
+        self.assertIn("no broker at " + harness.NOBODY, self.check(3, "compare", harness.NOBODY))
+        self.assertIn("gone: unreachable (exit code 3)", self.check(3, "certify-all", "fleet.txt", "--out-dir", "out"))
+
+    def lost(self, *command):
+        """What the command says whose broker ends when some of the run is over; it exits with 3."""
+        server = self.serve()
+        proxy = ChangingProxy(server.port, lambda packet, _, number: self.killed(server, proxy, number) or [packet])
+        self.addCleanup(proxy.close)
+        return self.check(3, *command, "--endpoint", proxy.url)
+
+    def killed(self, server, proxy, number):
+        if number == 420:
+            server.process.kill()
+            proxy.listener.shutdown(socket.SHUT_RDWR)
+
+    def test_the_broker_ends(self):
+        case = self.write("case.yaml", harness.OWN_CASES)
+        report = ("--json", self.folder / "r.json", "--evidence", self.folder / "r.fpe")
+        for command in (["certify", "-q", *report], ["stress", "-q", "--duration", "5s"], ["explore", "--max-time", "9s", "-q"],
+                        ["probe"], ["replay", case, "--runs", "9999"]):
+            with self.subTest(command[0]):
+                self.assertIn("the endpoint was lost", self.lost(*command))
+        for command in ("judge", "merge"):
+            said = self.check(3, command, "r.fpe")
+            self.assertIn("the endpoint was lost during the run", said)
+            self.assertIn("no verdict", said)
+        self.assertIn(": unreachable", self.check(3, "compare", "r.json"))
+
+    def test_the_broker_of_a_recorder_ends(self):
+        server = self.serve("--open-routing")
+        recorder = self.start_program("record", "--endpoint", server.url, "--out", self.folder / "o.yaml")
+        self.assertIn("mqtt://", recorder.stdout.readline())
+        self.stress(0, server.url)
+        self.stop(server.process, signal.SIGKILL)
+        said = "".join(recorder.communicate(timeout=harness.HANG))
+        self.assertEqual(3, recorder.returncode, said)
+        self.assertIn("the endpoint was lost", said)
+        self.assertIn("get:", self.read("o.yaml"))
+
+
+class Subscriber(Behind):
+    """What `record` makes of what a subscriber sees, who is no party to it: the same rows."""
+
+    def recorded(self, code, change, *options):
+        """Of three requests of a client that asks one after the other; `change` is of what the recorder gets."""
+        server = self.serve("--open-routing", *options)
+        proxy = ChangingProxy(server.port, change)
+        self.addCleanup(proxy.close)
+        recorder = self.start_program("record", "--endpoint", proxy.url, "--out", self.folder / "o.yaml")
+        self.assertIn("mqtt://", recorder.stdout.readline())
+        self.write("case.yaml", TWO_REQUESTS)
+        harness.run("certify", "--endpoint", server.url, "--scenarios", self.folder / "case.yaml")
+        time.sleep(0.5)
+        exit_code, said = self.stop(recorder, signal.SIGINT)
+        self.assertEqual(code, exit_code, said)
+        return said
+
+    def test_right_answers(self):
+        self.recorded(0, lambda packet, _, __: [packet])
+        self.assertRegex(self.read("o.yaml"), r"set: .*NX.*\n +expect: {reply: not-applied")
+
+    def test_a_wrong_answer(self):
+        self.assertIn("broke SET-NX-2", self.recorded(1, lambda packet, _, __: [packet], "--fault", "nx-overwrites"))
+
+    def test_replies_that_are_not_seen(self):
+        said = self.recorded(0, lambda packet, reply, _: [] if reply else [packet])
+        self.assertIn("the reply was not seen", said)
+
+    def test_replies_that_are_seen_twice(self):
+        self.recorded(0, each_reply_twice)
+
+    def test_replies_without_version_and_status(self):
+        bare = lambda packet, reply, _: [packet.replace(b"__ts", b"none").replace(b"__stat", b"nobody")] if reply else [packet]
+        self.assertRegex(self.recorded(1, bare), "broke (VER|ENV-STATUS)-")
+
+    def test_the_connection_of_the_recorder_ends(self):
+        server = self.serve("--open-routing")
+        proxy = ChangingProxy(server.port, ends_at(3))
+        self.addCleanup(proxy.close)
+        recorder = self.start_program("record", "--endpoint", proxy.url, "--out", self.folder / "o.yaml")
+        self.assertIn("mqtt://", recorder.stdout.readline())
+        self.stress(0, server.url)
+        said = "".join(recorder.communicate(timeout=harness.HANG))
+        self.assertEqual(3, recorder.returncode, said)
+        self.assertIn("the endpoint was lost: the broker ended the connection", said)
+
+    def test_malformed_packets(self):
+        server = self.serve("--open-routing")
+        proxy = ChangingProxy(server.port, with_a_nul_in_the_topic)
+        self.addCleanup(proxy.close)
+        recorder = self.start_program("record", "--endpoint", proxy.url, "--out", self.folder / "o.yaml")
+        self.assertIn("mqtt://", recorder.stdout.readline())
+        self.stress(0, server.url)
+        said = "".join(recorder.communicate(timeout=harness.HANG))
+        self.assertEqual(3, recorder.returncode, said)
+        self.assertIn("U+0000", said)
 
 
 if __name__ == "__main__":

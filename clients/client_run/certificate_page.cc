@@ -204,6 +204,10 @@ page::PageHeader page_header_of(const ClientSuiteResult& result,
     return {"failed", "✗", "Not conformant", std::move(sentence)};
   }
   if (result.stopped) return {"open", "?", "Stopped early", std::move(sentence)};
+  if (result.count(CaseVerdict::kPassed) > 0 && !selection_text(context).empty()) {
+    return {"open", "◔", "A part without a failure",
+            selection_text(context) + " selected, which certifies nothing. " + sentence};
+  }
   if (result.count(CaseVerdict::kPassed) > 0) {
     return {"conformant", "✓", "Conformant", std::move(sentence)};
   }

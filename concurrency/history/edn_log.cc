@@ -51,6 +51,13 @@ bool EdnLog::Form::is_list_of(std::size_t size) const {
   return kind == Kind::kList && items.size() == size;
 }
 
+bool EdnLog::Form::is_of_several() const {
+  const auto is_collection = [](const Form& form) {
+    return form.kind == Kind::kList || form.kind == Kind::kMap;
+  };
+  return kind == Kind::kMap || (kind == Kind::kList && !items.empty() && is_collection(items[0]));
+}
+
 std::string EdnLog::Form::value() const {
   if (kind == Kind::kAtom || kind == Kind::kString) return text;
   std::string out(1, kind == Kind::kMap ? '{' : '[');
@@ -226,6 +233,10 @@ Result<void, std::string> EdnLog::take_record(const Record& record) {
   return {};
 }
 
+std::string EdnLog::several_text(const Form& value) {
+  return value.value() + " is of several registers: such operations are not supported";
+}
+
 Result<Operation, std::string> EdnLog::operation_of(const Record& record) {
   Operation out{.key = std::string(kRegister)};
   const std::string& function = record.function;
@@ -236,7 +247,7 @@ Result<Operation, std::string> EdnLog::operation_of(const Record& record) {
   if (!lock && !read && !write && !cas) {
     return fail("unknown function :" + function +
                 ": it must be :read, :write or :cas of a register, or :acquire or :release of a "
-                "lock");
+                "lock; appends, sets and transactions are not supported");
   }
   if (lock) {
     const bool acquire = function == "acquire";
@@ -248,6 +259,7 @@ Result<Operation, std::string> EdnLog::operation_of(const Record& record) {
     return out;
   }
   Form value = record.value;
+  if (value.is_of_several()) return fail(several_text(value));
   const bool pair = value.is_list_of(2);
   const bool keyed = pair && (!cas || value.items[1].is_list_of(2));
   if (!keyed_) keyed_ = keyed;
@@ -305,6 +317,7 @@ Result<void, std::string> EdnLog::end(const Record& record, std::uint32_t proces
   Operation operation = std::move(found->second);
   pending_.erase(found);
   if (record.type == "fail") return {};
+  if (record.value.is_of_several()) return fail(several_text(record.value));
   operation.returned = now_;
   operation.outcome = Outcome::kOk;
   const bool keyed = keyed_.value_or(false) && record.value.is_list_of(2);

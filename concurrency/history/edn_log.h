@@ -56,6 +56,8 @@ class EdnLog {
 
     [[nodiscard]] bool is_nil() const;
     [[nodiscard]] bool is_list_of(std::size_t size) const;
+    // {:x 1 :y 2} or [[:x 1] [:y 2]]: no value of one register.
+    [[nodiscard]] bool is_of_several() const;
     // As one text, for values of registers.
     [[nodiscard]] std::string value() const;
     // Of an atom or a string, without the colon of a keyword and in lower case.
@@ -71,6 +73,7 @@ class EdnLog {
   [[nodiscard]] Result<void, std::string> take_words();
   [[nodiscard]] Result<void, std::string> take_record(const Record& record);
   [[nodiscard]] Result<Operation, std::string> operation_of(const Record& record);
+  static std::string several_text(const Form& value);
   [[nodiscard]] Result<void, std::string> end(const Record& record, std::uint32_t process);
   void begin_register(const std::string& key, std::optional<std::string> initial);
 

@@ -16,6 +16,7 @@
 #include "codec/command.h"
 #include "codec/topics.h"
 #include "endpoint/cancellation.h"
+#include "endpoint/packet_size.h"
 
 namespace fencepost::stress {
 namespace {
@@ -216,8 +217,17 @@ void Load::serve(std::uint32_t client) {
       request = traffic_.next(client, now(), wall_ms());
     }
     if (!request) return;
-    // A request that cannot be sent has an end of its connection for its event.
-    static_cast<void>(slot.client->publish(*request));
+    const auto limit = slot.client->packet_limit();
+    const bool too_large = limit && endpoint::publish_packet_size(*request) > *limit;
+    const Result<void, endpoint::Error> sent =
+        too_large ? fail(endpoint::Error{endpoint::ErrorKind::kNotAllowed, ""})
+                  : slot.client->publish(*request);
+    // Another request that cannot be sent has an end of its connection for its event.
+    if (!sent && sent.error().kind == endpoint::ErrorKind::kNotAllowed) {
+      const std::lock_guard lock(mutex_);
+      traffic_.not_taken(client, request->correlation_data.value_or(""), now());
+      return;  // to the next tick: nothing of the broker paces such a client
+    }
   }
 }
 

@@ -27,13 +27,6 @@ std::string_view first_of(const std::array<std::string_view (*)(const Facts&), k
   return {};
 }
 
-template <typename Kind>
-bool expects(const scenario::RequestStep& step) {
-  return std::any_of(
-      step.expect.outcomes.begin(), step.expect.outcomes.end(),
-      [](const scenario::Outcome& outcome) { return std::holds_alternative<Kind>(outcome.what); });
-}
-
 // A step about the version of a value cites a rule of versions: another value is no matter of
 // these.
 bool is_about(std::string_view cites, Mismatch kind, std::optional<Verb> verb) {
@@ -173,8 +166,8 @@ std::string_view of_no_reply(const OfResponse& seen) {
   const auto& command = seen.exchange.command;
   // Req: ENV-RESPONSE-TOPIC-7
   const bool only_topic = step.response_topic && step.expect.cites.empty() && command &&
-                          !expects<scenario::NoReply>(step) &&
-                          !expects<scenario::Disconnection>(step);
+                          !step.expect.allows<scenario::NoReply>() &&
+                          !step.expect.allows<scenario::Disconnection>();
   if (only_topic && !seen.exchange.refused) return "ENV-RESPONSE-TOPIC-7";
   if (!usual) return step.expect.cites;
   return command ? "ENV-RESPONSE-1" : "RESP-INVALID-1";

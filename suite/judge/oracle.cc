@@ -67,7 +67,7 @@ struct Fitting {
 
   void expect(const Branch& branch) {
     // What a store may also decide otherwise is no rule to charge, as long as there is another one.
-    const bool sure = branch.choice.requirement.empty();
+    const bool sure = branch.choice.requirement.empty() && !branch.perhaps;
     if (rule.empty() || (sure && !rule_is_sure)) rule = branch.rule;
     rule_is_sure = rule_is_sure || sure;
     const std::string words = describe(branch);

@@ -80,7 +80,7 @@ class Outcomes {
     if (!stamp.may_be_refused) return;
     UnspecifiedChoice choice = stamp.choice;
     if (!choice.requirement.empty()) choice.outcome = kRefused;
-    refuse(stamp, choice);
+    refuse(stamp, choice).perhaps = stamp.may_be_taken;
     if (stamp.may_be_missing) refuse(ErrorCode::kMissingTimestamp, choice);
     if (stamp.far) refuse(*stamp.far);
     if (!stamp.may_be_taken) refusal_is_certain_ = true;
@@ -125,8 +125,8 @@ class Outcomes {
     // same.
     if (before_.token == Token::kNone) return true;
     if (before_.token == Token::kUnknown) {
-      if (token.present) refuse(ErrorCode::kTokenLower);
-      if (!token.value) refuse(ErrorCode::kTokenRequired);  // an empty one may be none
+      if (token.present) refuse(ErrorCode::kTokenLower).perhaps = true;
+      if (!token.value) refuse(ErrorCode::kTokenRequired).perhaps = true;  // empty may be none
       return true;
     }
     if (!token.present) {

@@ -62,6 +62,9 @@ struct Branch {
   UnspecifiedChoice choice{};  // what it decides there
   // It cannot be known whether a conforming store does this, e.g. what its quota is.
   bool unknowable = false;
+  // It depends on the store's clock, or on a token, of which too little is known: a store that does
+  // something else has broken the rule of another branch first.
+  bool perhaps = false;
   Change change = Change::kNone;
   CandidateState next{};  // but for what the reply shows: a fresh version, an unknown value
 };

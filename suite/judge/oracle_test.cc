@@ -217,6 +217,14 @@ TEST(OracleRequirement, OfARegistrationSaysWhetherItSucceeds) {
   expect_broken(store.ask({"KEYNOTIFY", "k"}, kSyntaxError), "NTF-RESPONSE-2");
 }
 
+// Of a store whose clock nobody knows, a refusal may be right: that is not the rule of what it
+// does.
+TEST(OracleRequirement, IsNotThatOfAClockThatNobodyKnows) {
+  Conversation store({.clock = {}, .starts_empty = true, .limited = false});
+  ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+  expect_broken(store.ask({"SET", "k", "other", "NX"}, kOk), "SET-NX-2");
+}
+
 // A text that changes is not a SET that was not applied.
 TEST(OracleRequirement, OfASpellingThatChangesIsThatOfItsForm) {
   Conversation store;

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "codec/message.h"
+#include "endpoint/packet_size.h"
 #include "hlc/hlc.h"
 #include "suite/run/request_client.h"
 #include "suite/run/time_limits.h"
@@ -46,9 +47,22 @@ class Prober {
     codec::Message request = client_.request(arguments);
     if (!timestamp.empty())
       request.user_properties.emplace_back(codec::kTimestampProperty, timestamp);
+    if (const auto limit = client_.raw().packet_limit();
+        limit && endpoint::publish_packet_size(request) > *limit) {
+      return fail(PreflightError{
+          PreflightErrorKind::kNotAllowed,
+          fmt::format(
+              "a PUBLISH of {} bytes: the broker takes a Maximum Packet Size of {} (MQTT 5, "
+              "3.2.2.3.6)",
+              endpoint::publish_packet_size(request), *limit),
+          ""});
+    }
     const auto sent = client_.send(std::move(request));
     if (!sent) {
-      return fail(PreflightError{PreflightErrorKind::kNoBroker, sent.error().text, ""});
+      const bool allowed = sent.error().kind != endpoint::ErrorKind::kNotAllowed;
+      return fail(
+          PreflightError{allowed ? PreflightErrorKind::kNoBroker : PreflightErrorKind::kNotAllowed,
+                         sent.error().text, ""});
     }
     client_.await(**sent, reply_timeout_);
     if ((*sent)->reply) return *sent;

@@ -41,13 +41,6 @@ Result<Sent, Problem> send(const scenario::RequestStep& step, CaseState& state) 
 }
 
 template <typename Kind>
-bool expects(const scenario::RequestStep& step) {
-  return std::any_of(
-      step.expect.outcomes.begin(), step.expect.outcomes.end(),
-      [](const scenario::Outcome& outcome) { return std::holds_alternative<Kind>(outcome.what); });
-}
-
-template <typename Kind>
 void record_open(const scenario::RequestStep& step, CaseState& state) {
   for (const scenario::Outcome& outcome : step.expect.outcomes) {
     if (std::holds_alternative<Kind>(outcome.what)) state.note_unspecified(step, outcome);
@@ -116,7 +109,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
   if (exchange.is_over() && !probed()) from.pump_until(probed, state.reply_timeout());
   if (exchange.reply) return judge_reply(*sent.step, exchange, from.exchanges(), state);
   if (from.disconnected()) {
-    if (!expects<scenario::Disconnection>(*sent.step)) return unexpected_disconnect(from);
+    if (!sent.step->expect.allows<scenario::Disconnection>()) return unexpected_disconnect(from);
     const auto code = from.disconnected()->reason_code;
     state.note_observed(sent.step->packet ? "ENV-PACKET-OPEN-1" : "ENV-RESPONSE-TOPIC-OPEN-3",
                         code ? fmt::format("DISCONNECT with reason code 0x{:02x}", *code)
@@ -126,7 +119,7 @@ MaybeProblem await_non_reply(const Sent& sent, CaseState& state) {
     return std::nullopt;
   }
   const bool silent = exchange.refused || probed();
-  if (silent && expects<scenario::NoReply>(*sent.step)) {
+  if (silent && sent.step->expect.allows<scenario::NoReply>()) {
     exchange.closed = judge::forbids_replies(*sent.step);
     record_open<scenario::NoReply>(*sent.step, state);
     return std::nullopt;
@@ -148,7 +141,8 @@ void await_patiently(RequestClient& from, const judge::Exchange& exchange, CaseS
 }
 
 MaybeProblem await_reply(const Sent& sent, CaseState& state) {
-  if (expects<scenario::NoReply>(*sent.step) || expects<scenario::Disconnection>(*sent.step)) {
+  if (sent.step->expect.allows<scenario::NoReply>() ||
+      sent.step->expect.allows<scenario::Disconnection>()) {
     return await_non_reply(sent, state);
   }
   RequestClient& from = *sent.from;

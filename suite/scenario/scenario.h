@@ -7,6 +7,7 @@
 // that builds a Case without the loader (record, canary, tests) keeps the same rules.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <map>
@@ -176,6 +177,13 @@ struct Expectation {
   std::optional<int> payload_format{};
   std::optional<TimePoint> before{};  // a reply after this proves nothing: inconclusive
   std::string cites{};                // requirement id; the case's first when empty
+  // Is an outcome of this kind (NoReply, Disconnection, ...) among them?
+  template <typename Kind>
+  [[nodiscard]] bool allows() const {
+    return std::any_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
+      return std::holds_alternative<Kind>(outcome.what);
+    });
+  }
   friend bool operator==(const Expectation&, const Expectation&) = default;
 };
 

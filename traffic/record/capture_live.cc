@@ -126,6 +126,15 @@ class Recorder {
   std::size_t bytes_ = 0;
 };
 
+Error lost_by(const endpoint::Disconnected& how) {
+  std::string text = how.text.empty() ? "the broker ended the connection" : how.text;
+  if (!how.section.empty()) {
+    text = fmt::format("the broker does what MQTT 5 forbids a server, section {} (ENV-MQTT5-3): {}",
+                       how.section, text);
+  }
+  return {endpoint::ErrorKind::kLost, std::move(text), how.reason_code};
+}
+
 }  // namespace
 
 Result<LiveCapture, Error> capture_live(endpoint::Endpoint& endpoint,
@@ -151,7 +160,7 @@ Result<LiveCapture, Error> capture_live(endpoint::Endpoint& endpoint,
   while (!stop && (!options.time || clock.now() - begin < *options.time)) {
     const auto event = (*client)->receive(kPoll);
     if (event && !recorder.take(*event)) {
-      out.lost = Error{endpoint::ErrorKind::kLost, "the broker ended the connection"};
+      out.lost = lost_by(std::get<endpoint::Disconnected>(event->what));
       break;
     }
     if (recorder.is_full()) {

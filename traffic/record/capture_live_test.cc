@@ -244,6 +244,14 @@ TEST(CaptureLive, KeepsWhatCameBeforeTheConnectionWasLost) {
   EXPECT_THAT(live->capture.events, SizeIs(1));
 }
 
+TEST(CaptureLive, SaysWhatTheBrokerDidThatMqttForbids) {
+  Broker broker;
+  broker.events = {endpoint::Disconnected{.text = "a PUBLISH without a topic", .section = "4.13"}};
+  EXPECT_EQ(recorded(broker)->lost->text,
+            "the broker does what MQTT 5 forbids a server, section 4.13 (ENV-MQTT5-3): a PUBLISH "
+            "without a topic");
+}
+
 TEST(CaptureLive, EndsWhereItsMemoryDoes) {
   Broker broker;
   const std::string large(std::size_t{16} << 20U, 'x');
