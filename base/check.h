@@ -1,6 +1,6 @@
-// FENCEPOST_CHECK(condition): a statement about our own code that must hold, whatever the input. On
-// in every build type. A failed check prints the condition and its place to standard error and
-// aborts: it is a defect of Fencepost.
+// FENCEPOST_CHECK(condition): a statement about our own code that must hold, regardless of the
+// input. On in every build type. A failed check prints the condition and its place to standard
+// error and aborts: it is a defect of Fencepost.
 #pragma once
 
 namespace fencepost {

@@ -20,7 +20,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// What ends soon is noticed soon; what runs for hours is not asked a thousand times a second.
+// What ends soon is noticed soon; what runs for hours is not checked a thousand times a second.
 constexpr std::chrono::milliseconds kFirstPoll{1};
 constexpr std::chrono::milliseconds kSlowestPoll{20};
 

@@ -45,7 +45,7 @@ struct ChildEnding {
   [[nodiscard]] std::string text() const;  // "exit code 1", "signal 9"
 };
 
-// The program goes on when this object does not.
+// The program continues when this object does not.
 class ChildProcess {
  public:
   // Starts it; it has no signal blocked, and SIGPIPE ends it. The error is an errno.

@@ -10,7 +10,7 @@ namespace fencepost {
   return static_cast<double>(time.count()) / 1000.0;
 }
 
-// Of anything from a microsecond up.
+// Converts any duration from a microsecond up.
 [[nodiscard]] constexpr double in_seconds(std::chrono::microseconds time) {
   return static_cast<double>(time.count()) / 1'000'000.0;
 }

@@ -70,7 +70,7 @@ class LineReader {
  public:
   explicit LineReader(std::string path, std::size_t most_bytes = kMaxLineBytes);
 
-  // The next line, without its line feed; false behind the last one, and after trouble.
+  // The next line, without its line feed; false behind the last one, and after an error.
   [[nodiscard]] bool next(std::string& line);
   // The line that came last has no line feed.
   [[nodiscard]] bool is_cut() const { return cut_; }

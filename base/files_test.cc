@@ -123,7 +123,7 @@ TEST_F(Files, AreReplacedByNewOnes) {
   EXPECT_EQ(entries(folder_), 1U);
 }
 
-// Whoever may write into the folder could else choose what we overwrite.
+// Otherwise, a user who may write into the folder could choose what we overwrite.
 TEST_F(Files, LinksAreReplacedAndNotFollowed) {
   for (const bool streamed : {false, true}) {
     std::ofstream(path("theirs")) << "precious";

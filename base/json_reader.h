@@ -37,8 +37,8 @@ inline constexpr const char* kTooDeep = "its values are nested more than 100 dee
 // Nothing else of ours parses JSON of others: tests/style_check.py.
 [[nodiscard]] nlohmann::json read_json(std::string_view text);
 
-// The first complaint about a document. Reading goes on after one, with empty values, so that
-// callers need not check after every member.
+// The first error about a document. Reading continues after one, with empty values, so that callers
+// need not check after every member.
 class JsonDiagnostic {
  public:
   // `where` is a JSON pointer; empty is the document itself.
@@ -53,7 +53,7 @@ class JsonDiagnostic {
 };
 
 // The members of one object, each read as one type; of what is missing or of another type, an empty
-// value is returned and the complaint is made. The object and the complaint must outlive it.
+// value is returned and the error is noted. The object and the diagnostic must outlive it.
 class JsonMembers {
  public:
   JsonMembers(const nlohmann::json& object, std::string path, JsonDiagnostic& diagnostic);
@@ -66,7 +66,7 @@ class JsonMembers {
   // "must be `wanted`, not what it is".
   void wrong(const char* name, const std::string& wanted) const;
 
-  // The member, or null when it is missing, which is a complaint.
+  // The member, or null when it is missing, which is an error.
   [[nodiscard]] const nlohmann::json* find(const char* name) const;
 
   [[nodiscard]] std::string text(const char* name) const;
@@ -115,7 +115,7 @@ class JsonMembers {
   [[nodiscard]] std::string to_bytes(const std::string& escaped, const std::string& where) const;
 
   // Calls `with` for each element of an array and the place where it stands, until there is a
-  // complaint.
+  // error.
   template <typename Function>
   void each(const char* name, const Function& with) const {
     const nlohmann::json* list = find(name);
@@ -146,7 +146,7 @@ class JsonMembers {
   // The object that the member is; one without members when it is missing.
   [[nodiscard]] JsonMembers object(const char* name) const;
 
-  // The object that each() has handed over, with the same complaint.
+  // The object that each() has handed over, with the same diagnostic.
   [[nodiscard]] JsonMembers part(const nlohmann::json& value, std::string path) const {
     return {value, std::move(path), diagnostic_};
   }

@@ -46,7 +46,7 @@ bool is_name(const std::string& text) {
          });
 }
 
-// Complaints name the line and quote no URL, which may have a password.
+// Errors name the line and quote no URL, which may have a password.
 std::optional<std::vector<FleetMember>> read_fleet(const std::string& path) {
   const auto file = scenario::read_file(path);
   if (!file) {

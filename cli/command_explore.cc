@@ -37,7 +37,7 @@ constexpr std::size_t kMaxJobs = 512;  // of each what it receives is kept until
 constexpr std::size_t kReplays = 5;    // of a saved workload
 constexpr milliseconds kRandomTime{60'000};
 constexpr milliseconds kAsLongAsItTakes{std::chrono::hours{24 * 365}};
-// So many requests a second for each workload that runs beside others.
+// The requests per second for each workload that runs beside others.
 constexpr double kRateOfOneWorkload = 50;
 
 // A run, and the options that only the command itself looks at.

@@ -218,7 +218,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   const target::Descriptor descriptor{.url = judgement.endpoint->url(),
                                       .expiry_tolerance = judgement.head.expiry_tolerance,
                                       .disconnect_settling = judgement.head.disconnect_settling};
-  // Of the preflight, too, the evidence has each answer.
+  // The evidence has each answer to the preflight, too.
   const auto ready = prepare(*judgement.endpoint, descriptor, 1, judgement.suite);
   if (!ready) {
     print_error(ready.error());

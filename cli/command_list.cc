@@ -117,7 +117,7 @@ run::ExitCode list_capabilities(bool json) {
   return run::ExitCode::kConformant;
 }
 
-// The stores that are wrong or unusual on purpose; needs no scenarios.
+// The stores that are faulty or unusual on purpose; needs no scenarios.
 run::ExitCode list_faults(bool json) {
   ordered_json out = ordered_json::array();
   for (const store::Fault& fault : store::faults()) {

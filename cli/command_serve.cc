@@ -30,7 +30,7 @@ namespace {
 
 constexpr timespec kWatchInterval{.tv_sec = 0, .tv_nsec = 200'000'000};
 constexpr timespec kTrafficInterval{.tv_sec = 0, .tv_nsec = 50'000'000};  // people wait for lines
-// Of what clients may make it keep, beside endpoint::BrokerLimits: docs/CLIENTS.md.
+// Limits of what clients may make it keep, beside endpoint::BrokerLimits: docs/CLIENTS.md.
 constexpr std::size_t kKeys = 1'000'000;
 constexpr std::uint32_t kPacketBytes = 4U << 20U;
 constexpr std::uint16_t kPlainPort = 1883;

@@ -29,8 +29,8 @@
 namespace fencepost::cli {
 namespace {
 
-// Cases mostly wait, for the network or for a deadline, so many more than there are cores can run
-// in parallel.
+// Cases mostly wait, for the network or for a deadline, so far more of them than cores can run in
+// parallel.
 constexpr std::size_t kNetworkJobs = 64;
 // Our own brokers have no other users, so that all cases that wait can do so in parallel. The cases
 // that do not wait are limited by this machine's cores, unless replies are held back.
@@ -59,7 +59,7 @@ void end_waits_after_signal() {
   endpoint::end_all_waits();
 }
 
-// Of the object that lives.
+// Belongs to the object that lives.
 struct Paused {
   std::FILE* stream = nullptr;  // null: nothing is paused
   std::string word{};

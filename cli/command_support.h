@@ -39,7 +39,7 @@ void print_error(const std::string& text);
 
 // While it lives, GitHub's runner takes nothing that is printed for a command, though
 // text::for_output() lets none through. `stream` is what the lines around it go to: standard error
-// where standard output may be piped into another program. Of one thread; one at a time.
+// where standard output may be piped into another program. Used by one thread; one at a time.
 class WorkflowPause {
  public:
   explicit WorkflowPause(std::FILE* stream);

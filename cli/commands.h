@@ -86,10 +86,9 @@ struct CertifyClientOptions {
   bool verbose = false;          // a line for each case
   std::string program = "fencepost";
 };
-// Plays the cases for clients with an adapter, and judges both what it reports and what went over
-// the wire. kConformant; kFailed when a case fails, kUsage when the adapter cannot be started,
-// kUnreachable when it does not greet, or writes what is no result, kNothingSelected when no case
-// was played.
+// Plays the cases for clients with an adapter, and judges both what it reports and its traffic.
+// kConformant; kFailed when a case fails, kUsage when the adapter cannot be started, kUnreachable
+// when it does not greet, or writes what is no result, kNothingSelected when no case was played.
 [[nodiscard]] run::ExitCode certify_client(const CertifyClientOptions& options);
 
 struct NewAdapterOptions {
@@ -259,7 +258,7 @@ struct ProbeOptions {
   double timeout_scale = 1.0;
   std::optional<std::uint64_t> seed{};
   std::string max_time = "50s";  // times `timeout_scale`
-  bool verbose = false;          // each open point that was seen
+  bool verbose = false;          // each unspecified point that was seen
 };
 // Finds out what an endpoint can do and writes a descriptor of it: to `out`, or to standard output,
 // with the summary on standard error. kConformant in all cases; a probe that is interrupted,

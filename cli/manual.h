@@ -10,7 +10,7 @@
 
 namespace fencepost::cli {
 
-// Of the program and all its commands. `version` stands at the bottom of the page.
+// The manual page of the program and all its commands. `version` stands at the bottom of the page.
 [[nodiscard]] std::string manual_page(const CLI::App& app, const std::string& version);
 
 // `shell`: bash, zsh or fish.

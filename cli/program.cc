@@ -164,7 +164,7 @@ void add_listener(CLI::App& command, ServeOptions& options) {
                                         "clients have to trust, to this file");
   command
       .add_option("--tls-host", options.tls_hosts,
-                  "With --tls: further host name or IP address in the certificate, besides "
+                  "With --tls: host name or IP address in the certificate, in addition to "
                   "localhost, this machine and --bind (repeatable)")
       ->allow_extra_args(false)  // else it takes the -- of a command for its end
       ->needs(tls);

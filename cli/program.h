@@ -3,9 +3,9 @@
 
 namespace fencepost::cli {
 
-// Parses the command line and runs its command; the exit code of the program. Whatever is wrong
-// with the command line, and standard output that cannot be written, is said on standard error.
-// Throws what the command throws. Overwrites passwords in `argv` once they are read.
+// Parses the command line and runs its command; the exit code of the program. Anything that is
+// wrong with the command line, and standard output that cannot be written, is reported on standard
+// error. Throws what the command throws. Overwrites passwords in `argv` once they are read.
 [[nodiscard]] int run_program(int argc, char** argv);
 
 }  // namespace fencepost::cli

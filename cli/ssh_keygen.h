@@ -33,7 +33,7 @@ struct Verified {
 };
 [[nodiscard]] Verified verify_file(const Verification& what);
 
-// Can the key sign, and is there a file that it is to sign? Asked before the run. False after an
+// Can the key sign, and is there a file that it is to sign? Called before the run. False after an
 // error was printed. No key: nothing is signed.
 [[nodiscard]] bool can_sign(const std::string& key, const std::vector<std::string>& files);
 // Signs those that have a name. False after an error was printed.

@@ -13,7 +13,7 @@ namespace fencepost::cli {
 
 // Takes one of these words; the error names the nearest.
 [[nodiscard]] CLI::Validator one_of(const std::vector<std::string>& words);
-// Of -j: each job has a thread and connections.
+// The limit of -j: each job has a thread and connections.
 inline constexpr std::uint64_t kMaxJobs = 1'000;
 // Takes decimal digits, of a number between these two.
 [[nodiscard]] CLI::Validator whole_number(std::uint64_t least, std::uint64_t most = UINT64_MAX);

@@ -19,7 +19,7 @@ constexpr Time kIdleForDistance = milliseconds(200);
 constexpr std::uint64_t kMaxMergedMs = 50'000;
 constexpr std::size_t kMaxVersions = 10'000;
 constexpr std::int64_t kSane = std::int64_t{1} << 50U;  // milliseconds: 35,000 years
-// So many requests are not held up one by one.
+// The requests are too many to be held up one by one.
 constexpr std::size_t kSeveral = 3;
 constexpr std::uint64_t kLeastMs = 1'000'000'000'000;
 // No queue reverses this many of them.

@@ -69,8 +69,8 @@ class Judge {
   // is not known.
   void lost(std::uint64_t connection);
 
-  // What is new since the last call, in the order in which it came. Of one rule, the first
-  // kMaxOfARule of a client; all are counted.
+  // What is new since the last call, in the order in which it came. It has the first kMaxOfARule
+  // findings of a rule for each client; all are counted.
   [[nodiscard]] std::vector<Finding> take_findings();
   [[nodiscard]] const Tally& tally() const;
 

@@ -1,4 +1,4 @@
-// Requests: what they ask, what answers them.
+// Requests: what they request, what answers them.
 #include <algorithm>
 
 #include "base/bytes.h"

@@ -26,7 +26,7 @@ struct WrongClient {
   std::function<void(Play&)> does;
 };
 
-// Asks this, when all that a client has to do first is done.
+// Sends this request, when all that a client has to do first is done.
 std::function<void(Play&)> asks(const Ask& ask) {
   return [ask](Play& play) { play.begin().ask(ask); };
 }
@@ -672,7 +672,7 @@ const std::vector<ConformingClient> kRight = {
      }},
     {"stamped_before_the_response_came",
      [](Play& play) { play.begin().whole({}, kVersion).ask({.ts = play.stamp()}); }},
-    // Stamped at once, and sent one by one: each is behind the version that came meanwhile.
+    // Stamped together, and sent one by one: each is behind the version that came meanwhile.
     {"queue_that_is_let_out_at_its_own_pace",
      [](Play& play) {
        std::vector<std::string> stamps;

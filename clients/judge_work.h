@@ -77,7 +77,7 @@ class Judge::Work {
 
   // judge_requests.cc: what a request is, and what answers it.
   void on_publish(const Seen& seen, const wire::Publish& publish);
-  // Of a topic, or of an alias for one; nothing when the alias is unknown.
+  // The topic of a packet, also of one with an alias; nothing when the alias is unknown.
   std::optional<std::string> topic_of(const Seen& seen, const wire::Publish& publish);
   void on_request(const Seen& seen, const wire::Publish& publish, bool again);
   void check_correlation(const Seen& seen, const wire::Publish& publish, Request& request);

@@ -20,7 +20,7 @@ struct Announced {
 };
 [[nodiscard]] Announced announced_in(const wire::Connack& connack);
 
-// Of each packet, the CONNECT too: its texts, topics and reason codes.
+// Checks each packet, the CONNECT too: its texts, topics and reason codes.
 void check_packet(const wire::Packet& packet, std::vector<Diagnostic>& out);
 
 // For a packet after the CONNACK, with its number of bytes.

@@ -215,7 +215,7 @@ void check_payload(std::string_view payload, std::vector<Diagnostic>& out) {
 
 namespace {
 
-// Of 64 bits with a sign, and without a minus.
+// The number has 64 bits with a sign, and no minus.
 bool is_milliseconds(std::string_view text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

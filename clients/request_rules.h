@@ -1,4 +1,4 @@
-// What one request shows, whatever came before it: topics, properties, payload. Pure.
+// What one request shows, regardless of what came before it: topics, properties, payload. Pure.
 #pragma once
 
 #include <optional>

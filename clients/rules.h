@@ -1,6 +1,6 @@
-// The rules that bind clients and that show in their packets: those of the catalogue by their ids,
-// and those of MQTT 5 by the numbers of its conformance statements. The sentences of the first are
-// in the catalogue, which marks them as judged of clients; client_report has both.
+// The rules that apply to clients and that show in their packets: those of the catalogue by their
+// ids, and those of MQTT 5 by the numbers of its conformance statements. The sentences of the first
+// are in the catalogue, which marks them as judged of clients; client_report has both.
 #pragma once
 
 #include <span>

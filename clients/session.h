@@ -64,7 +64,7 @@ struct ClientState {
   std::map<std::string, std::size_t, std::less<>> reported{};  // rule -> findings
   std::set<std::string> observed{};                            // keys of KEYNOTIFYs without a STOP
 
-  // Of the session.
+  // These belong to the session.
   std::set<std::string> subscribed{};             // acknowledged
   std::map<std::uint16_t, SentPacket> sent{};     // by packet id
   std::set<std::uint16_t> delivered_ids{};        // of QoS 1
@@ -96,7 +96,7 @@ struct ConnectionState {
   std::size_t unacknowledged = 0;  // PUBLISHes of the client
   std::uint64_t last_resent = 0;   // SentPacket::order
   std::uint16_t least_new_id = 65'535;
-  // Of QoS 2, what the client has to answer, since when: PUBREC with PUBREL, PUBLISH with PUBREC,
+  // For QoS 2: what the client has to answer, since when: PUBREC with PUBREL, PUBLISH with PUBREC,
   // PUBREL with PUBCOMP.
   std::map<std::uint16_t, Time> unreleased{};
   std::map<std::uint16_t, Time> unreceived{};

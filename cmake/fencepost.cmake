@@ -99,7 +99,7 @@ function(fencepost_precompile target kind)
   endif()
 endfunction()
 
-# Where FENCEPOST_UNITY_BATCH is more than 1, so many sources of a target are compiled as one, as all read the same headers.
+# Where FENCEPOST_UNITY_BATCH is more than 1, that number of sources of a target are compiled as one: all read the same headers.
 # Their unnamed namespaces are one then: a name that stands in two of them does not compile. The sources given stay apart.
 function(fencepost_compile_together target)
   if(FENCEPOST_UNITY_BATCH GREATER 1)
@@ -112,7 +112,7 @@ endfunction()
 # HOT: each request of a workload or of selftest runs through it, or each start. What is not gets FENCEPOST_COLD_FLAGS: a
 # newcomer waits for the compiler, and a report that is written once gains nothing from more (docs/decisions/0011).
 # FOR_TESTS: as fast, for tests, fuzz targets and benchmarks; no program links it, and it is not there where none of these are.
-# Where FENCEPOST_UNITY_BATCH is more than 1, so many sources are compiled as one, as they all read the same headers. Their
+# Where FENCEPOST_UNITY_BATCH is more than 1, that number of sources are compiled as one: they all read the same headers. Their
 # unnamed namespaces are one then: a name that stands in two of them does not compile. Those in SEPARATE stay apart.
 function(fencepost_add_library name)
   cmake_parse_arguments(ARG "HOT;FOR_TESTS" "" "SOURCES;SEPARATE;LIBRARIES;PRIVATE_LIBRARIES" ${ARGN})

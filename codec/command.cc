@@ -73,7 +73,7 @@ std::optional<ErrorCode> parse_into(Command& command, std::string_view payload,
   if (!frame) return ErrorCode::kSyntax;
   const std::optional<Verb> verb = verb_named(frame->arguments[0]);
   if (!verb) return ErrorCode::kUnknownCommand;
-  // Before the options: `PX 1 PX 2` makes one argument too many, whatever it would mean
+  // Before the options: `PX 1 PX 2` makes one argument too many, also where that would be
   // (SET-OPTION-OPEN-1).
   const VerbFacts& allowed = facts_of(*verb);
   if (frame->count < allowed.least || frame->count > allowed.most) {

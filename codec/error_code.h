@@ -36,7 +36,7 @@ inline constexpr std::array kErrorCodes = {
 [[nodiscard]] std::string_view name(ErrorCode code);
 [[nodiscard]] std::optional<ErrorCode> error_named(std::string_view name);
 
-// What follows `-ERR ` on the wire, e.g. "a fencing token is required for this request".
+// What follows `-ERR ` in the payload, e.g. "a fencing token is required for this request".
 [[nodiscard]] std::string_view text(ErrorCode code, const Dialect& dialect);
 
 // The error with that text in either dialect. Nothing for a text that the protocol does not list.

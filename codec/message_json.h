@@ -21,8 +21,8 @@ namespace fencepost::codec {
 // message_of() of it is the message again.
 [[nodiscard]] nlohmann::ordered_json to_json(const Message& message);
 
-// What is wrong goes to the complaint of `members`; a message comes back in any case. Unknown
-// members are ignored.
+// Errors go to the diagnostic of `members`; a message comes back in any case. Unknown members are
+// ignored.
 [[nodiscard]] Message message_of(const JsonMembers& members);
 
 }  // namespace fencepost::codec

@@ -1,6 +1,6 @@
 // The hostile vectors, each under its row number: what has broken parsers of this family before,
-// and what this one answers. A malformed request gets exactly one error of the protocol; whatever
-// the bytes, decoding it allocates nothing.
+// and what this one answers. A malformed request gets exactly one error of the protocol, and
+// decoding it allocates nothing, for any bytes.
 #include "codec/testing/vectors.h"
 
 #include <array>
@@ -84,8 +84,8 @@ Allocations allocations_of(const Action& action) {
   return {allocation_count.load() - count, allocated_bytes.load() - bytes};
 }
 
-// At most Limits::max_depth arrays are open at once, and none may ask for more elements than the
-// input could still hold at three bytes each.
+// At most Limits::max_depth arrays are open at the same time, and none may ask for more elements
+// than the input could still hold at three bytes each.
 std::size_t most_bytes_for(std::size_t input_size) {
   return Limits{}.max_depth * (input_size / 3 + 1) * sizeof(Value);
 }

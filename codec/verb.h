@@ -37,7 +37,7 @@ inline constexpr std::array kVerbFacts = {
     VerbFacts{Verb::kKeynotify, "KEYNOTIFY", 2, 3, false, false, false},
 };
 
-// Of a value outside the enum: nobody's verb may change what it likes, and takes no arguments.
+// Stands for a value outside the enum: such a verb may change any key, and takes no arguments.
 inline constexpr VerbFacts kNoVerb{Verb{}, "unknown", 1, 1, false, true, false};
 
 inline constexpr auto kVerbs = [] {

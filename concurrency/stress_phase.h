@@ -42,7 +42,7 @@ struct StressPhase {
   endpoint::Duration round_trip_p99{0};  // that the preflight has measured
   std::string command{};  // `fencepost stress --endpoint URL`: the phase adds what is in force
   std::chrono::milliseconds duration{2'000};
-  std::set<std::string, std::less<>> waived{};  // rules that do not bind the store
+  std::set<std::string, std::less<>> waived{};  // rules that do not apply to the store
   bool stop_at_violation = true;                // else what comes after the first is found, too
   // Gets each line of the history, docs/HISTORY.md, from one thread at a time; may be empty.
   std::function<void(const std::string& line)> keep{};
@@ -70,9 +70,9 @@ struct StressPhase {
 // store that `basis` binds: for stress::TrafficOptions. Pure and thread safe.
 [[nodiscard]] decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis basis);
 
-// Says of each finding whether it fails the run: not where its rule does not bind this store, nor
-// where cases that the baseline expects to fail break the same rule, as one cause shows in both.
-// `result`: of the cases. Pure.
+// Says of each finding whether it fails the run: not where its rule does not apply to this store,
+// nor where cases that the baseline expects to fail break the same rule, as one cause shows in
+// both. `result`: of the cases. Pure.
 void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
                    const run::SuiteResult& result);
 

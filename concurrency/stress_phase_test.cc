@@ -161,7 +161,7 @@ TEST(MarkFailures, WarnsWhereTheBaselineKnowsFailures) {
   EXPECT_TRUE(stress.findings[0].fails);
 }
 
-// --- replies, whatever was sent at the same time -----------------------------------------------
+// --- replies, regardless of what was sent at the same time ---------------------------------------
 
 TEST(ReplyCheck, FindsWhatNoOrderOfRequestsExplains) {
   const auto check = [](std::string_view payload, codec::Message reply, judge::OracleBasis basis) {

@@ -40,7 +40,7 @@ struct World {
     session = take(endpoint->open_session());
   }
 
-  // A client that hears its responses.
+  // A client that receives its responses.
   std::unique_ptr<Client> connect(const std::string& id) {
     auto client = take(session->connect({.client_id = id}));
     if (const auto done = client->subscribe("replies/" + id); !done) {

@@ -1,4 +1,4 @@
-// A mosquitto child process with the reference store in it, on loopback unless it is told
+// A mosquitto child process with the reference store in it, on loopback unless the options say
 // otherwise.
 //
 //   auto broker = BrokerProcess::start({.dialect = codec::DialectId::kDeployed, .quota = 1000});
@@ -43,8 +43,8 @@ struct PasswordFile {
 struct BrokerLimits {
   std::size_t keys_bytes = std::size_t{256} << 20U;  // of all keys and values
   std::size_t registrations = 100'000;               // of one client
-  // Of a client that reads too slowly: bytes of messages that are sent and not acknowledged, and as
-  // many that wait behind them. The next ones are lost.
+  // The limit for a client that reads too slowly: bytes of messages that are sent and not
+  // acknowledged, and as many that wait behind them. The next ones are lost.
   std::size_t queued_bytes = std::size_t{4} << 20U;
 };
 
@@ -109,7 +109,7 @@ class BrokerProcess {
   [[nodiscard]] std::string private_socket() const;
   [[nodiscard]] pid_t pid() const { return child_->pid(); }
 
-  // False once the child has ended, for whatever reason.
+  // False once the child has ended, for any reason.
   [[nodiscard]] bool running();
 
   void stop();

@@ -1,4 +1,4 @@
-// The reference store in a real mosquitto, reached over loopback: what the wire adds to the
+// The reference store in a real mosquitto, reached over loopback: what the network adds to the
 // in-process store, and how the broker process and its connections come and go.
 //
 // Started with --hold-broker this program is the parent that the orphan test kills.
@@ -72,7 +72,7 @@ std::string describe(const std::optional<Event>& event) {
   return std::holds_alternative<Disconnected>(event->what) ? "disconnected" : "refused";
 }
 
-// A client that hears its responses on a topic of its own.
+// A client that receives its responses on a topic of its own.
 class Peer {
  public:
   Peer(std::unique_ptr<Client> client, const std::string& client_id)
@@ -330,7 +330,7 @@ TEST(Broker, PublishesWithEveryQos) {
   Peer receiver = world.connect("receiver");
   for (const int qos : {0, 1, 2}) {
     sender.publish({.topic = "replies/receiver", .payload = "p", .qos = qos});
-    EXPECT_EQ(receiver.receive_message().qos, std::min(qos, 1));  // the subscription asks for 1
+    EXPECT_EQ(receiver.receive_message().qos, std::min(qos, 1));  // the subscription requests 1
   }
 }
 
@@ -877,7 +877,7 @@ TEST(BrokerTls, WorksWithoutClientCertificate) {
   }
 }
 
-// Of what does not go out at once the rest is written later, from where it stands by then.
+// What is not sent immediately is written later, from where it stands by then.
 TEST(BrokerTls, SendsMoreThanTheSocketTakesAtOnce) {
   constexpr int kMessages = 100;
   TlsWorld world(Certificates::get().listener("server", false), [](MqttOptions&) {});

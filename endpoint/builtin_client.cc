@@ -108,7 +108,7 @@ class BuiltinClient final : public Client {
   void drop() override { connection_->drop(); }
 
  private:
-  // Not its only owner: a call of the loop's thread may be under way when the client goes.
+  // Not its only owner: a call of the loop's thread may be running when the client goes.
   std::shared_ptr<Connection> connection_;
   Duration timeout_;
   std::optional<std::uint32_t> maximum_qos_;

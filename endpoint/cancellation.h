@@ -1,4 +1,4 @@
-// Cancellation: a program that is asked to stop must not wait for silent endpoints.
+// Cancellation: a program that has to stop must not wait for silent endpoints.
 //
 //   end_all_waits();  // a client's receive(), connect(), ... return as if their time were up
 //
@@ -15,7 +15,7 @@ namespace fencepost::endpoint {
 void end_all_waits();
 [[nodiscard]] bool waits_have_ended();
 
-// Becomes readable with the end of all waits, for poll().
+// Becomes readable at cancellation, for poll().
 [[nodiscard]] int cancellation_descriptor();
 
 // What this program and a module that it has loaded have in common. In the module its own is
@@ -28,10 +28,10 @@ struct Cancellation {
 void share_cancellation(Cancellation& of_program);
 
 // Waits until the descriptor can be read (or written, too), or `deadline` on the clock of sessions.
-// False at the deadline, and at the end of all waits.
+// False at the deadline, and at cancellation.
 [[nodiscard]] bool wait_for_descriptor(int descriptor, bool to_read, bool to_write,
                                        Duration deadline);
-// Returns at `deadline`, or at the end of all waits.
+// Returns at `deadline`, or at cancellation.
 void sleep_until_or_end(Duration deadline);
 
 }  // namespace fencepost::endpoint

@@ -56,7 +56,7 @@ class Clients : public ::testing::Test {
   std::unique_ptr<Session> session;
 };
 
-// Asks for a key and returns what came back: the payload, or what went wrong. Throws nothing, so
+// Requests a key and returns what came back: the payload, or what went wrong. Throws nothing, so
 // that it may run on any thread.
 std::string ask(Client& client, const std::string& response_topic, const std::string& id) {
   Message request;
@@ -72,7 +72,7 @@ std::string ask(Client& client, const std::string& response_topic, const std::st
   return received->message.correlation_data == id ? received->message.payload : "another's answer";
 }
 
-// Connects, subscribes, asks `requests` times. Returns the first problem, or nothing.
+// Connects, subscribes, sends `requests` requests. Returns the first problem, or nothing.
 std::string live(Session& session, const ClientOptions& options, int requests) {
   const auto client = session.connect(options);
   if (!client) return client.error().text;

@@ -16,7 +16,7 @@ using wire::PropertyId;
 
 constexpr std::size_t kReadBytes = std::size_t{64} << 10U;
 constexpr Duration kFarewell = 1s;     // for the broker to close
-constexpr Duration kStandstill = 30s;  // a peer that takes or answers nothing for so long is gone
+constexpr Duration kStandstill = 30s;  // a peer that takes or answers nothing for this time is gone
 constexpr std::size_t kMaxUnwritten = std::size_t{4} << 20U;
 constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, about
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
@@ -63,7 +63,7 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
     if (!ready) break;
     flush();
     read_some();
-    // Of a broker that never stops to send there is always something to read.
+    // A broker that never stops sending always has something to read.
     if (steady_now() >= deadline) break;
   }
   attended_ = false;
@@ -110,13 +110,13 @@ void Connection::send(const wire::Packet& packet) {
   // Nothing may follow a DISCONNECT. (3.14.4)
   if (ended_ || said_farewell_) return;
   const auto bytes = wire::encode(packet);
-  if (bytes) send_bytes(*bytes);  // publish() has asked; nothing else can be too long
+  if (bytes) send_bytes(*bytes);  // publish() has checked; nothing else can be too long
 }
 
 void Connection::send_bytes(std::string_view bytes) {
   last_sent_ = steady_now();
-  // Behind what is waiting already, or packets would overtake each other: whoever writes that goes
-  // on with this.
+  // Behind what is waiting already, or packets would overtake each other: the thread that writes
+  // that continues with this.
   const bool idle = out_.empty();
   out_ += bytes;
   if (idle && !gathers_) flush();
@@ -153,9 +153,8 @@ void Connection::read_some() {
   for (int times = 0; times < 16 && !ended_; ++times) {
     const Moved moved = stream_->read(buffer.data(), buffer.size());
     if (moved.bytes > 0) {
-      // All that one read gives had come before any of it could be acknowledged. Of two reads
-      // nobody knows how much the broker had seen acknowledged between them, so each is counted by
-      // itself.
+      // All that one read gives had come before any of it could be acknowledged. It is not known
+      // how much the broker had seen acknowledged between two reads, so each is counted by itself.
       received_at_once_ = 0;
       in_.append(buffer.data(), moved.bytes);
       take_packets();
@@ -194,8 +193,8 @@ void Connection::take_packets() {
   }
 }
 
-// For all of a large packet, at once: what grows step by step takes twice as much in between. What
-// is made of it counts, too. False when there is none.
+// For all of a large packet, in one step: what grows step by step takes twice as much in between.
+// What is made of it counts, too. False when there is none.
 bool Connection::make_room() {
   if (announced_ != 0) return true;
   const std::size_t size = wire::size_of_first(std::string_view(in_).substr(done_));
@@ -275,7 +274,7 @@ void Connection::take(wire::Publish& packet) {
   // All of this was sent before any of it was acknowledged. (4.9)
   if (++received_at_once_ > we_receive_) {
     return refuse(0x93,
-                  "more PUBLISH packets of QoS 1 at once than our Receive Maximum of " +
+                  "more PUBLISH packets of QoS 1 in flight than our Receive Maximum of " +
                       std::to_string(we_receive_),
                   "3.1.2.11.3");
   }
@@ -312,7 +311,7 @@ void Connection::take(wire::Ack& packet) {
   const auto found = pending_.find(id);
   const std::string what = wire::with_article(wire::name(packet)) + " for ";
   if (found == pending_.end()) {
-    // Of a QoS 2 that an earlier connection of the session began, it may be. (4.3.3)
+    // It may belong to a QoS 2 exchange that an earlier connection of the session began. (4.3.3)
     if (packet.kind == kPubrec) {
       return send(wire::Ack{.kind = kPubrel, .packet_id = id, .reason = 0x92});
     }
@@ -349,7 +348,7 @@ void Connection::acknowledged(const wire::Ack& packet) {
 
 void Connection::take_other(wire::Packet& packet) {
   if (auto* suback = std::get_if<wire::Suback>(&packet)) {
-    // One SUBSCRIBE or UNSUBSCRIBE is under way at most, as each is waited for.
+    // One SUBSCRIBE or UNSUBSCRIBE is in flight at most, as each is waited for.
     if (awaited_ != suback->packet_id) {
       return refuse(kUnexpected, "a SUBACK for no SUBSCRIBE", "3.8.4");
     }
@@ -412,7 +411,7 @@ void Connection::end(std::optional<int> reason, const std::string& text, std::st
   waiting_.clear();
   stream_->cut();  // wakes who waits
   if (closing_) return;
-  // Counts nothing, so that the end is told however much is unread.
+  // Counts nothing, so that the end is reported however much is unread.
   events_.push_back({{Disconnected{reason, text, std::string(section)}, steady_now()}, 0});
 }
 
@@ -538,7 +537,7 @@ Result<void, Error> Connection::publish_raw(wire::RawPublish odd, bool numbered)
 }
 
 Result<void, Error> Connection::wait_until_written(Lock& lock) {
-  // A few packets may wait, so that requests can be under way together; no more, since a broker may
+  // A few packets may wait, so that requests can be in flight together; no more, since a broker may
   // stop to read. What is left is written by the loop, or by who waits next.
   const auto written = [this] { return out_.size() < kMaxUnwritten; };
   if (written() || wait(lock, kStandstill, written)) {

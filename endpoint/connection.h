@@ -24,9 +24,9 @@
 
 namespace fencepost::endpoint {
 
-// Bytes of messages that are kept unread. Of one connection: beyond this number it is not read from
-// until somebody wants its messages, and the broker has to wait; while an answer is waited for,
-// beyond kMaxUnread, it ends. That, and what all may hold together, is in held_bytes.h.
+// Bytes of messages that are kept unread. A connection with more than this is not read from until
+// somebody wants its messages, and the broker has to wait; while an answer is waited for, beyond
+// kMaxUnread, it ends. That, and what all may hold together, is in held_bytes.h.
 inline constexpr std::size_t kMaxUnreadUnasked = std::size_t{16} << 20U;
 // Limit of one packet to us, unless the endpoint is known to take larger ones. No case sends a
 // larger one.
@@ -44,8 +44,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   Connection& operator=(const Connection&) = delete;
 
   // Sends the CONNECT, with the properties that `extras` has for it, and waits for the CONNACK.
-  // After an error the connection is of no use; kInvalid: a property of `extras` is none that may
-  // stand there.
+  // After an error the connection is of no use; kInvalid: a property of `extras` is not one that
+  // may stand there.
   [[nodiscard]] Result<wire::Connack, Error> open(wire::Connect connect, Duration timeout,
                                                   const MqttExtras& extras = {});
 

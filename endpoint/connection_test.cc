@@ -1,5 +1,5 @@
-// What a broker may do to our own client: whatever it sends, the connection ends at worst, with a
-// word that says why.
+// What a broker may do to our own client: with anything that it sends, the connection ends at
+// worst, with a word that says why.
 #include "endpoint/connection.h"
 
 #include <algorithm>
@@ -147,7 +147,7 @@ std::string end_of(Client& client) {
   while (const auto event = client.receive(kPatience)) {
     if (const auto* gone = std::get_if<Disconnected>(&event->what)) return gone->text;
   }
-  return "it goes on";
+  return "it continues";
 }
 
 TEST(Connection, EndsWithAWordWhateverABrokerSends) {
@@ -202,7 +202,7 @@ Disconnected how_it_ended(Client& client) {
   while (const auto event = client.receive(kPatience)) {
     if (const auto* gone = std::get_if<Disconnected>(&event->what)) return *gone;
   }
-  return {.text = "it goes on"};
+  return {.text = "it continues"};
 }
 
 // What MQTT 5 forbids a server has its section; what is too much for us alone has none.
@@ -354,7 +354,7 @@ TEST(HeldBytes, AreThoseOfAll) {
   EXPECT_FALSE(other.is_too_much());
 }
 
-// Of many connections with a large packet each, some would fill the memory.
+// Many connections with a large packet each would fill the memory.
 TEST(Connection, EndsWhenAllTogetherHoldTooMuch) {
   HeldBytes others;
   others.add(kMaxHeldOfAll);
@@ -548,7 +548,7 @@ TEST(Connection, SaysFarewell) {
   EXPECT_FALSE(left);
 }
 
-// The socket's buffers are full: publish() waits, and goes on.
+// The socket's buffers are full: publish() waits, and continues.
 TEST(Connection, SendsToABrokerThatReadsLate) {
   constexpr std::size_t kMessages = 40;
   std::atomic<std::size_t> came = 0;

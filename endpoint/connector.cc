@@ -77,7 +77,7 @@ Error refused_connection(int reason_code) {
   return out;
 }
 
-// A broker may grant less QoS than was asked for (MQTT 5, 3.9.3); messages could then be lost, and
+// A broker may grant less QoS than was requested (MQTT 5, 3.9.3); messages could then be lost, and
 // what does not arrive would prove nothing.
 Error refused_subscription(const std::string& filter, int reason_code) {
   // Below 0x80 it is the QoS that was granted. (3.9.3)
@@ -93,8 +93,8 @@ Error refused_subscription(const std::string& filter, int reason_code) {
 }
 
 const Credentials* credentials_for(const MqttOptions& options, const std::string& role) {
-  // Of another role none at all, rather than the endpoint's own: with other rights than those of
-  // its role a client would show nothing.
+  // An unknown role gets no credentials, rather than the endpoint's own: with other rights than
+  // those of its role, a client would show nothing.
   if (role.empty()) return &options.credentials;
   const auto found = options.roles.find(role);
   return found == options.roles.end() ? nullptr : &found->second;

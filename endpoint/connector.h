@@ -33,10 +33,10 @@ inline constexpr int kReceiveMaximum = 65'535;
 // errors.
 [[nodiscard]] std::string reason_text(int reason_code);
 
-// Of a CONNACK with this reason code.
+// The error for a CONNACK with this reason code.
 [[nodiscard]] Error refused_connection(int reason_code);
 
-// Of a SUBACK with this reason code, which is not the requested QoS.
+// The error for a SUBACK with this reason code, which is not the requested QoS.
 [[nodiscard]] Error refused_subscription(const std::string& filter, int reason_code);
 
 // Whose credentials a client of this role uses; null when the endpoint does not have the role.

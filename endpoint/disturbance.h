@@ -14,8 +14,8 @@
 namespace fencepost::endpoint {
 
 struct DisturbanceKind {
-  // Of the step, of the capability that its case needs, and of the hook of a descriptor that does
-  // it. A case "<name>s" the object.
+  // The name of the step, of the capability that its case needs, and of the hook of a descriptor
+  // that does it. A case "<name>s" the object.
   std::string_view name;
   std::string_view object;     // what is written behind the name in a step
   std::string_view done;       // the object "is <done>"

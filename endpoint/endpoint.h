@@ -82,7 +82,7 @@ class Clock {
 struct RawPacket {
   bool duplicate = false;                    // the DUP flag
   bool qos_3 = false;                        // there is none
-  std::optional<std::uint16_t> packet_id{};  // this one, whatever is unacknowledged
+  std::optional<std::uint16_t> packet_id{};  // this one, regardless of what is unacknowledged
   std::string more_properties{};             // bytes behind the properties of the message
   std::int32_t wrong_length = 0;  // so much too great is the length of the properties, or too small
   friend bool operator==(const RawPacket&, const RawPacket&) = default;
@@ -121,15 +121,15 @@ class Client {
   // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
 
-  // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for odd
+  // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for raw
   // packets. What it has not within `timeout` of our time ends the connection, with
   // Disconnected::section. A client without acknowledgements, or of a library that does not tell of
   // them, returns immediately.
   virtual void await_acknowledgements(Duration /*timeout*/) {}
 
-  // Between gather(true) and gather(false) what is published is kept back, and then written at
-  // once: the broker reads it in as few pieces as can be. A client that cannot do that publishes as
-  // ever.
+  // Between gather(true) and gather(false) what is published is kept back, and then written
+  // together: the broker reads it in as few pieces as can be. A client that cannot do that
+  // publishes as ever.
   virtual void gather(bool /*on*/) {}
 
   // May ClientOptions::on_event use the client itself?
@@ -160,7 +160,7 @@ struct ClientOptions {
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};
   MqttExtras extras{};  // needs Capabilities::raw_packets
-  // Of such a client publish() sends topic and payload alone, and nothing is received but the end
+  // For such a client, publish() sends only topic and payload, and nothing is received but the end
   // of the connection; subscribe() shows that what was published has been read. A broker that does
   // not take it is kNotAllowed. Needs Capabilities::raw_packets.
   bool mqtt_3_1_1 = false;
@@ -173,8 +173,8 @@ struct ClientOptions {
   std::function<void()> on_event{};
 };
 
-// One case's view of the endpoint. Sessions of one endpoint may be used by different threads at
-// once.
+// One case's view of the endpoint. Sessions of one endpoint may be used by different threads at the
+// same time.
 class Session {
  public:
   virtual ~Session() = default;

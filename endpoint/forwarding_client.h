@@ -1,5 +1,5 @@
 // A client that passes everything on to another one: what stands before a client overrides what it
-// changes, and nothing that a client is asked is lost on the way. Private to endpoint/.
+// changes, and no request to a client is lost in transit. Private to endpoint/.
 #pragma once
 
 #include <memory>

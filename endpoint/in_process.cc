@@ -12,7 +12,7 @@ namespace fencepost::endpoint {
 namespace {
 
 constexpr std::uint64_t kEpochMs = 1'767'225'600'000;  // every session begins on 2026-01-01
-constexpr Duration kTimeOfOneRequest{20};  // so that time flows a little, as it does on a wire
+constexpr Duration kTimeOfOneRequest{20};  // so that time flows a little, as it does on a network
 constexpr int kProtocolError = 0x82;
 constexpr int kSessionTakenOver = 0x8e;
 
@@ -68,7 +68,7 @@ class InProcessSession final : public Session, public Clock {
     std::erase(states_[client_id].filters, filter);
   }
   void publish(InProcessClient& from, const codec::Message& message);
-  // Ends a connection; the client hears of it when it was the broker's doing.
+  // Ends a connection; the client is informed when it was the broker's doing.
   void close(InProcessClient& client, std::optional<int> broker_reason);
 
  private:

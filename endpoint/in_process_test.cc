@@ -59,7 +59,7 @@ std::vector<std::string> waiting(Client& client) {
   return all;
 }
 
-// One session with a client "c" that hears its responses on "r".
+// One session with a client "c" that receives its responses on "r".
 class InProcess : public ::testing::Test {
  protected:
   InProcess() { EXPECT_TRUE(client->subscribe("r")); }
@@ -202,7 +202,7 @@ TEST_F(InProcess, FiltersDecideWhoHearsAResponse) {
   for (std::size_t i = 0; i < listeners.size(); ++i) {
     EXPECT_EQ(waiting(*clients[i]).size(), listeners[i].receives ? 1U : 0U) << listeners[i].filter;
   }
-  EXPECT_THAT(waiting(*client), IsEmpty());  // who asked is nobody special
+  EXPECT_THAT(waiting(*client), IsEmpty());  // the requesting client is nobody special
 }
 
 TEST_F(InProcess, AnUnsubscribedFilterHearsNothing) {

@@ -8,7 +8,7 @@ namespace {
 constexpr unsigned kPubackType = 4;
 constexpr std::size_t kMaxLengthBytes = 4;
 
-// Of the packet that begins the bytes; nothing: its length is not there yet. (2.1.4)
+// The size of the packet that begins the bytes; nothing: its length is not there yet. (2.1.4)
 std::optional<std::size_t> size_of_packet(std::string_view bytes) {
   std::size_t length = 0;
   for (std::size_t i = 0; i < kMaxLengthBytes && i + 1 < bytes.size(); ++i) {

@@ -84,7 +84,7 @@ class MqttSession final : public Session, public Clock {
     while (true) {
       const auto client = connector_.connect({.client_id = disturbance.client_id});
       if (client) return {};
-      // Asked after the attempt: there is one at least, however short the time is.
+      // Checked after the attempt: there is one at least, however short the time is.
       if (now() > deadline || waits_have_ended()) return fail(client.error());
       sleep_until_or_end(now() + kBackPoll);
     }
@@ -115,15 +115,15 @@ class MqttEndpoint final : public Endpoint {
 
   [[nodiscard]] const std::string& url() const override { return options_.url; }
   [[nodiscard]] const Capabilities& capabilities() const override { return options_.capabilities; }
-  // There is one broker here, whatever is asked for: suite/target/ puts two endpoints together
-  // where another one serves isolated cases.
+  // There is one broker here, regardless of what is requested: suite/target/ puts two endpoints
+  // together where another one serves isolated cases.
   Result<std::unique_ptr<Session>, Error> open_session(const SessionRequest& /*request*/) override {
     return std::make_unique<MqttSession>(options_, *connector_);
   }
   [[nodiscard]] bool sessions_share_clients() const override { return true; }
   Result<void, Error> check_reachable(Duration timeout, const std::string& /*caller*/) override {
-    // A quick no: where nobody accepts, there is no broker. That one answers has to be asked with a
-    // CONNECT, since the socket of a process that was just killed may still accept.
+    // A quick no: where nobody accepts, there is no broker. Whether one answers has to be tried
+    // with a CONNECT, since the socket of a process that was just killed may still accept.
     const auto socket =
         connect_tcp(options_.host, options_.port, duration_cast<milliseconds>(timeout));
     if (socket) return {};

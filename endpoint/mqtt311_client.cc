@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 using wire::v3::AnswerKind;
 
 constexpr std::size_t kReadAtOnce = 4'096;
-constexpr std::size_t kMaxUnreadBytes = std::size_t{1} << 20U;  // it has asked for nothing
+constexpr std::size_t kMaxUnreadBytes = std::size_t{1} << 20U;  // no message is expected
 
 class Mqtt311Client final : public Client {
  public:

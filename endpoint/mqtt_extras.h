@@ -13,7 +13,7 @@ struct MqttExtras {
   // (3.2.2.3.12)
   std::string connect_properties{};
   std::string subscribe_properties{};
-  // Of each subscription, the bits above its QoS: 4 no local, 8 retain as published, 16 and 32
+  // For each subscription, the bits above its QoS: 4 no local, 8 retain as published, 16 and 32
   // retain handling. (3.8.3.1)
   std::uint8_t subscription_options = 0;
   // Each topic is sent once, and then an alias for it, as many as the broker takes. (3.3.2.3.4)

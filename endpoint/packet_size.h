@@ -1,4 +1,4 @@
-// The size of an MQTT 5 PUBLISH packet on the wire: what a broker's Maximum Packet Size limits.
+// The size of an MQTT 5 PUBLISH packet on the network: what a broker's Maximum Packet Size limits.
 // Pure.
 //
 //   publish_packet_size({.topic = "t", .payload = "v"});  // header 2, topic 3, id 2, properties 1

@@ -49,7 +49,7 @@ std::uint64_t PollLoop::add(int descriptor, std::shared_ptr<Handler> handler) {
   const std::uint64_t id = next_id_++;
   handlers_.emplace(id, std::move(handler));
   // By a number that is not used again, and not by the descriptor or the handler: an event that was
-  // fetched before remove() finds nothing, even where the kernel has given its descriptor anew.
+  // fetched before remove() finds nothing, even where the kernel has given its descriptor again.
   epoll_event event{.events = 0, .data = {.u64 = id}};
   epoll_ctl(events_.descriptor(), EPOLL_CTL_ADD, descriptor, &event);
   return id;
@@ -69,7 +69,8 @@ void PollLoop::remove(std::uint64_t id, int descriptor) {
 void PollLoop::watch(std::uint64_t id, int descriptor, bool to_read, bool to_write) const {
   // Without our lock, as handlers call this with their own: epoll_ctl() is thread safe by itself.
   const std::uint32_t wanted = (to_read ? EPOLLIN : 0U) | (to_write ? EPOLLOUT : 0U);
-  // Without EPOLLONESHOT an end would be told again and again to a handler that does not want it.
+  // Without EPOLLONESHOT an end would be reported again and again to a handler that does not want
+  // it.
   epoll_event event{.events = wanted | EPOLLONESHOT, .data = {.u64 = id}};
   if (wanted == 0) event.events = EPOLLONESHOT;
   epoll_ctl(events_.descriptor(), EPOLL_CTL_MOD, descriptor, &event);

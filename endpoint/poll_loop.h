@@ -34,8 +34,8 @@ class PollLoop {
   // All of these: thread safe, and not to be called while holding a lock that a handler takes,
   // except watch().
   [[nodiscard]] std::uint64_t add(int descriptor, std::shared_ptr<Handler> handler);
-  // After this call the handler is not called again for what happens later; one call may be under
-  // way.
+  // After this call the handler is not called again for what happens later; one call may be
+  // running.
   void remove(std::uint64_t id, int descriptor);
   // Connections whose broker did not acknowledge what was published. Thread safe.
   [[nodiscard]] int unacknowledged() const { return unacknowledged_; }

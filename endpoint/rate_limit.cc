@@ -50,7 +50,7 @@ class LimitedClient final : public ForwardingClient {
     turns_.wait_for_turn();
     return ForwardingClient::publish_raw(message, odd);
   }
-  // What is kept back would be sent at once, and not at the rate.
+  // What is kept back would be sent immediately, and not at the rate.
   void gather(bool /*on*/) override {}
   // publish() waits, which a thread of the client library must not.
   [[nodiscard]] bool serves_in_place() const override { return false; }

@@ -73,7 +73,7 @@ Event event_of(const Record& record) {
 }
 
 // A session as it was. As long as the caller does what was done then, each call has its record, in
-// turn. Where a caller of another version does something else, what he asks is looked for further
+// turn. Where a caller of another version does something else, its request is looked for further
 // on: time goes by the last record, and messages that were passed over come when he receives.
 class Playback {
  public:
@@ -123,7 +123,7 @@ class Playback {
       read(*record);
       return event_of(*record);
     }
-    // Not beyond what was asked next.
+    // Not beyond the next request.
     std::size_t i = at_;
     while (i < records_.size() && is_clock(records_[i].kind)) ++i;
     const bool fits =
@@ -242,7 +242,7 @@ class PlayedSession final : public Session {
   Result<void, Error> disturb(const Disturbance& disturbance) override {
     const DisturbanceKind& kind = disturbance.kind;
     const Record* record = playback_.seek([&](const Record& each) {
-      // Of the time when there was this kind alone, it has no name.
+      // Evidence from the time when there was only this kind has no name.
       const std::string_view name = each.more().name.empty() ? kRestart.name : each.more().name;
       return each.kind == Kind::kDisturbance && name == kind.name;
     });

@@ -40,13 +40,13 @@ class Recorded {
   // read up to there: see complaint().
   [[nodiscard]] static Result<Recorded, std::string> read(std::string_view file);
 
-  // Of the first record: what run it is; JSON.
+  // The first record: which run it is; JSON.
   [[nodiscard]] const std::string& head() const { return head_; }
   // The same, as the file states it last: updated by the preflight.
   [[nodiscard]] const std::string& last_head() const { return last_head_; }
-  // Of each case that had finished, in that order; JSON.
+  // The records of the cases that had finished, in that order; JSON.
   [[nodiscard]] const std::vector<std::string>& cases() const { return cases_; }
-  // Of a run that came to its end; else empty. JSON.
+  // The record of the end, if the run came to it; else empty. JSON.
   [[nodiscard]] const std::string& end() const { return end_; }
   // Why the file could not be read to its end; empty when it could.
   [[nodiscard]] const std::string& diagnostic() const { return diagnostic_; }
@@ -59,7 +59,7 @@ class Recorded {
   // Was this caller's session there, from its begin to its end?
   [[nodiscard]] bool has(const std::string& caller) const;
   // Callers whose sessions nobody has come to the end of, or that have none: what they were
-  // answered is not judged. Of a run that came to its end, judged as then, there are none.
+  // answered is not judged. Empty for a run that came to its end and is judged as it was then.
   [[nodiscard]] std::vector<std::string> unread() const;
   // Callers with two sessions, which no run has.
   [[nodiscard]] const std::set<std::string>& twice() const { return twice_; }

@@ -94,7 +94,7 @@ TEST(Recorded, CountsWhatSessionsHaveSentAndReceived) {
   File file;
   file.opened(1, "a").add({.kind = Kind::kPublish, .session = 1}).received(1, 5, "x");
   file.received(1, 6, "y").add({.kind = Kind::kNothing, .session = 1});
-  // Of a session that was never opened, and of one that is closed.
+  // Records of a session that was never opened, and of one that is closed.
   file.add({.kind = Kind::kPublish, .session = 7}).closed(7).closed(1).received(1, 7, "late");
   const std::string bytes = file.bytes();
   const auto recorded = Recorded::read(bytes);
@@ -222,7 +222,7 @@ TEST(Recorded, IsWholeUpToACutOrAChangedByte) {
 
 // --- playing
 
-// What one caller was answered, to be asked again.
+// The answers to one caller, to be requested again.
 class Played {
  public:
   explicit Played(File& file)
@@ -248,7 +248,7 @@ std::string payload_of(const std::optional<Event>& event) {
   return event ? std::get<MessageReceived>(event->what).message.payload : "nothing";
 }
 
-// Whoever renames a session, or cuts what is asked in it, leaves something unread.
+// A caller that renames a session, or leaves out some of its requests, leaves something unread.
 TEST(Play, KnowsWhatNobodyHasComeTo) {
   const codec::Message one{.payload = "one"};
   const codec::Message two{.payload = "two"};
@@ -325,7 +325,7 @@ TEST(Play, AnswersFailuresWithTheirKindTextAndCode) {
   file.opened(1, "me");
   file.add({.kind = Kind::kConnect, .session = 1, .client = 1}, {.text = "x", .failure = refused});
   file.add({.kind = Kind::kDisturbance, .session = 1}, {.failure = refused});
-  // Of a later version of the suite.
+  // A record from a later version of the suite.
   file.add({.kind = Kind::kDisturbance, .session = 1},
            {.failure = evidence::Failure{99, "new", {}}});
   Played played(file);
@@ -388,7 +388,8 @@ TEST(Play, TellsEventsAsTheyCame) {
   EXPECT_EQ(payload_of(client->receive(1ms)), "");  // a message without one
 }
 
-// Who asks for more than was there gets nothing, and time passes so that no loop is endless.
+// A caller that requests more than was there gets nothing, and time passes so that no loop is
+// endless.
 TEST(Play, LetsTimePassWhereNothingMoreCame) {
   File file;
   file.opened(1, "me").connect(1, 1, "c").connect(1, 2, "d").received(2, 10, "for d");
@@ -470,7 +471,7 @@ TEST(Play, HasTheTimesOfTheRunAndGoesOnFromThere) {
   EXPECT_EQ(clock.wall_ms(), 50'000U);
   clock.wait_until(6ms);
   EXPECT_EQ(played->measured(1us), 42us);
-  // What was not asked then: as much later as has passed.
+  // What was not requested then: as much later as has passed.
   EXPECT_EQ(clock.now(), 6ms);
   EXPECT_EQ(clock.wall_ms(), 50'005U);
   clock.wait_until(5ms);  // never back

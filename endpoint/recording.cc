@@ -151,7 +151,7 @@ class RecordingSession final : public Session {
  public:
   RecordingSession(std::unique_ptr<Session> session, StepWriter writer)
       : session_(std::move(session)), writer_(writer), clock_(session_->clock(), writer) {}
-  // Of what was cut short nothing can be judged: it stays open in the file.
+  // A session that was cut short cannot be judged: it stays open in the file.
   ~RecordingSession() override {
     if (!waits_have_ended()) writer_.write({.kind = Kind::kClosed});
   }

@@ -1,5 +1,5 @@
-// Whatever an endpoint answers: who asks its evidence the same is answered the same, at the same
-// times.
+// Regardless of what an endpoint answers: the same requests to its evidence get the same answers,
+// at the same times.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -24,7 +24,7 @@
 namespace fencepost::endpoint {
 namespace {
 
-// Decides what is asked and answered.
+// Decides the requests and the answers.
 class Dice {
  public:
   explicit Dice(unsigned seed) : random_(seed) {}
@@ -66,7 +66,7 @@ class AnyClock final : public Clock {
   [[nodiscard]] std::uint64_t wall_ms() const override {
     return 1'767'225'600'000 + dice_.below(9);
   }
-  // It goes on whenever it is read.
+  // It continues whenever it is read.
   [[nodiscard]] Duration now() const override { return now_ += Duration{dice_.below(2000)}; }
   void wait_until(Duration time) override { now_ = std::max(now_, time); }
 

@@ -63,7 +63,7 @@ class RecordingTest : public testing::Test {
                   .string()) {}
   ~RecordingTest() override { std::filesystem::remove(path_); }
 
-  // Of a file with this head, whatever `with` asks of the recording endpoint.
+  // A file with this head, and what `with` requests from the recording endpoint.
   template <typename With>
   std::string recorded_file(const With& with) {
     {
@@ -119,7 +119,7 @@ TEST_F(RecordingTest, WhatWasNotAskedIsNotMadeUp) {
   EXPECT_THAT(sent.error().text, HasSubstr("the evidence has no record of this request"));
 }
 
-// A caller that skips what was done then gets the messages all the same, and time goes on.
+// A caller that skips what was done then gets the messages all the same, and time continues.
 TEST_F(RecordingTest, AnotherCallerGetsWhatCame) {
   const std::string file =
       recorded_file([&](Endpoint& endpoint) { talk(**endpoint.open_session({.caller = "me"})); });

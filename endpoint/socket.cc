@@ -70,7 +70,7 @@ struct Lookup {
 };
 
 // A name server may say nothing for longer than anybody wants to wait, so that a thread of its own
-// asks it.
+// sends the query.
 Result<Addresses, std::string> resolve(const std::string& host, std::uint16_t port,
                                        Duration deadline) {
   const auto lookup = std::make_shared<Lookup>();
@@ -141,7 +141,7 @@ Result<Listener, std::string> listen_at(const std::string& address, std::uint16_
   const Addresses addresses(found);
   Listener out{Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   const int socket = out.socket.descriptor();
-  // What is left of connections does not hold a port that is asked for by number.
+  // What is left of connections does not hold a port that is requested by number.
   const int on = port == 0 ? 0 : 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   sockaddr_storage bound{};

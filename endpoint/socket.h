@@ -39,8 +39,8 @@ struct Listener {
   std::uint16_t port = 0;
 };
 
-// Listens at this IP address of this machine; port 0: at one that is free. So many connections wait
-// at most to be accepted. The error says why not.
+// Listens at this IP address of this machine; port 0: at one that is free. At most `queue`
+// connections wait to be accepted. The error says why not.
 [[nodiscard]] Result<Listener, std::string> listen_at(const std::string& address,
                                                       std::uint16_t port, int queue);
 

@@ -20,7 +20,7 @@
 namespace fencepost::endpoint {
 namespace {
 
-// Does not wait, whatever the socket's own mode is. A write to a broker that has gone would end
+// Does not wait, regardless of the socket's own mode. A write to a broker that has gone would end
 // this process by SIGPIPE.
 ssize_t send_bytes(int descriptor, const char* bytes, std::size_t size) {
   while (true) {

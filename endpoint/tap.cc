@@ -122,7 +122,7 @@ class TapLoop {
     return first;
   }
 
-  // What a client has sent before its end is seen, whoever was faster: clients are judged by it.
+  // What a client has sent before its end is seen, in either order: clients are judged by it.
   void read_rest(TappedPair& pair) {
     std::size_t seen = 0;
     while (!pair.up.source_ended && seen < kMaxAtTheEnd) {
@@ -133,7 +133,7 @@ class TapLoop {
     }
   }
 
-  // Of the clients, too, that are not accepted yet. It waits for nobody who has ended.
+  // Includes clients that are not accepted yet. It does not wait for clients that have ended.
   void read_rest_of_all() {
     const auto deadline = std::chrono::steady_clock::now() + kMaxEnd;
     while (std::chrono::steady_clock::now() < deadline && accept_one()) {

@@ -38,7 +38,8 @@ struct TapOptions {
   std::string to_address = "127.0.0.1";
   std::uint16_t to_port = 0;
   std::string to_socket{};  // in the file system, instead of a port; empty: a port
-  // Of TLS between clients and the tap: behind it nothing is encrypted. Empty: there is none.
+  // The certificate for TLS between clients and the tap; behind it nothing is encrypted. Empty: no
+  // TLS.
   std::filesystem::path certificate{};
   std::filesystem::path key{};
   std::filesystem::path client_ca{};  // clients need a certificate of these; empty: they need none
@@ -53,7 +54,7 @@ class Tap {
                                                                        TapWatcher& watcher);
 
   // Ends all connections, and tells the watcher of each: first of all that its client has sent
-  // until then. At most 5 s for clients that go on sending.
+  // until then. At most 5 s for clients that continue sending.
   ~Tap();
   Tap(const Tap&) = delete;
   Tap& operator=(const Tap&) = delete;

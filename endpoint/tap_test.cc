@@ -112,7 +112,7 @@ TEST(Tap, PassesAllBytesAndShowsThem) {
   Watched watched;
   const auto tap = Tap::start({.to_port = broker.port()}, watched);
   ASSERT_TRUE(tap) << tap.error();
-  // What fits into the buffers of three sockets at once; the echo does not wait for its reader.
+  // What fits into the buffers of three sockets together; the echo does not wait for its reader.
   const std::string bytes = some_bytes(50'000);
   {
     const auto client = connect_tcp("127.0.0.1", (*tap)->port(), kPatience);
@@ -126,7 +126,7 @@ TEST(Tap, PassesAllBytesAndShowsThem) {
   EXPECT_EQ(seen.delivered, bytes + "more");
 }
 
-// Is busy with the first bytes until it may go on.
+// Is busy with the first bytes until it may continue.
 class BusyWatcher final : public Watched {
  public:
   void on_sent(std::uint64_t connection, std::string_view bytes) override {
@@ -167,7 +167,7 @@ TEST(Tap, ShowsWhatClientsSentBeforeItEnds) {
     ASSERT_TRUE(late) << late.error();
     ASSERT_EQ(send(late->descriptor(), "late", 4, MSG_NOSIGNAL), 4);
   }
-  // The tap is told to end while all that is still to be read; were it not, this would pass too.
+  // The tap has to end while all that is still to be read; were it not, this would pass too.
   std::this_thread::sleep_for(50ms);
   watcher.go_on.set_value();
   ends.join();

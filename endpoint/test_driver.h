@@ -21,7 +21,7 @@ inline Driver test_driver() {
   return *driver;
 }
 
-// Of what listens at a loopback port, over that client.
+// The options for what listens at a loopback port, over that client.
 inline MqttOptions options_for(std::uint16_t port) {
   MqttOptions out;
   out.host = "127.0.0.1";

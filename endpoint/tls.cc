@@ -15,7 +15,7 @@ std::counting_semaphore<kMaxHandshakes>& places() {
   return places;
 }
 
-// The files that are named; the complaint about the first that cannot be used.
+// The files that are named; the error about the first that cannot be used.
 std::string load_files(SSL_CTX* context, const MqttOptions& broker,
                        const Credentials& credentials) {
   const bool loaded = broker.ca.empty()

@@ -44,16 +44,16 @@ class TlsContexts {
 // The certificate must be for this name or address.
 void expect_host(SSL* connection, const std::string& host);
 
-// Of a handshake, or of a first read, that failed on this thread a moment ago: "its certificate is
-// not for 127.0.0.1: IP address mismatch". Never empty. Empties OpenSSL's list of errors.
+// Why a handshake or a first read failed on this thread a moment ago: "its certificate is not for
+// 127.0.0.1: IP address mismatch". Never empty. Empties OpenSSL's list of errors.
 [[nodiscard]] std::string tls_failure(SSL* connection, const MqttOptions& broker);
 
 // OpenSSL's last words on this thread: "wrong version number"; empties its list of errors.
 [[nodiscard]] std::string last_tls_reason();
 
-// A handshake costs both sides milliseconds of processor time. Of a hundred in parallel the last
-// would wait for all others, and be taken for unanswered: only so many begin while this object
-// lives. Waits for a place. Thread safe.
+// A handshake costs both sides milliseconds of processor time. The last of a hundred in parallel
+// would wait for all others, and be taken for unanswered: only a few begin while this object lives.
+// Waits for a place. Thread safe.
 class HandshakePlace {
  public:
   explicit HandshakePlace(bool tls);  // nothing without TLS

@@ -54,7 +54,7 @@ constexpr std::string_view kCorrelation = "0123456789abcdef";
 
 // --- clients -------------------------------------------------------------------------------------
 
-// Clients of one kind, each with at most one request under way. A failure ends the program.
+// Clients of one kind, each with at most one request in flight. A failure ends the program.
 class Clients {
  public:
   virtual ~Clients() = default;
@@ -408,7 +408,7 @@ void measure_round_trips(Clients& clients, Samples& out) {
   out["round trip p99, us"].push_back(times[times.size() * 99 / 100]);
 }
 
-// All ask at once, one thread sends and receives.
+// All clients are concurrent; one thread sends and receives.
 void measure_throughput(Clients& clients, std::size_t count, Samples& out) {
   constexpr std::size_t kRequests = 16'000;
   connect_many(clients, count);

@@ -130,8 +130,8 @@ std::size_t after_scheme(std::string_view text) {
   return std::min(text.find_first_not_of('/', colon + 1), text.size());
 }
 
-// For messages, which end in logs: whatever could be a user name or a password is left out. Without
-// an @ that is what stands where a port would, as when the host was forgotten; and options.
+// For messages, which end in logs: anything that could be a user name or a password is left out.
+// Without an @ that is what stands where a port would, as when the host was forgotten; and options.
 std::string without_credentials(std::string_view whole) {
   const std::size_t begin = after_scheme(whole);
   const std::size_t at = whole.rfind('@');
@@ -250,7 +250,8 @@ std::string redacted(std::string_view text) {
   if (!parse_url(text)) return without_credentials(text);
   std::string out(text);
   if (const std::size_t query = text.find('?'); query != std::string_view::npos) {
-    // Ours has one option, which is no secret; others have none, whatever somebody puts there.
+    // Ours has one option, which is no secret; others have none, regardless of what somebody puts
+    // there.
     if (text.substr(0, query).find("//") != std::string_view::npos) {
       out.replace(query + 1, std::string::npos, kStars);
     }

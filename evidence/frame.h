@@ -1,11 +1,11 @@
-// The file of evidence: a first line, then frames, each complete in itself, compressed and with a
+// The file of evidence: a first line, then frames, each self-contained, compressed and with a
 // checksum. A file that ends in the middle of a frame is good up to there.
 //
 //   std::string file(kMagic);
 //   file += make_frame("what an Encoder has made");
 //   Frames frames(file);
 //   while (const auto records = frames.next()) use(*records);
-//   if (!frames.complaint().empty()) complain(frames.complaint());
+//   if (!frames.diagnostic().empty()) complain(frames.diagnostic());
 //
 // Pure.
 #pragma once
@@ -35,7 +35,7 @@ class Frames {
 
   // The records of the next frame; nothing at the end, and where nothing more can be read.
   [[nodiscard]] std::optional<std::string> next();
-  // Of the file, up to the end of the frame that was read last.
+  // The bytes of the file up to the end of the frame that was read last.
   [[nodiscard]] std::size_t read_bytes() const { return at_; }
   // Why the file could not be read to its end, with the place; empty when it could.
   [[nodiscard]] const std::string& diagnostic() const { return diagnostic_; }

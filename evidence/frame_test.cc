@@ -109,7 +109,7 @@ std::string number(std::size_t value) {
   return out;
 }
 
-// A frame with a right checksum, whatever is in it.
+// A frame with a right checksum, regardless of what is in it.
 std::string forged(const std::string& compressed, std::size_t size) {
   const std::string sizes = number(compressed.size()) + number(size);
   const std::string summed = sizes + compressed;

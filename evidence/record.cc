@@ -16,7 +16,7 @@ constexpr std::uint64_t kHasFailure = 64;
 constexpr std::uint64_t kHasMessage = 128;
 constexpr std::uint64_t kAllParts = 255;
 
-// Of a message.
+// The flags of a message.
 constexpr std::uint64_t kRetain = 1;
 constexpr std::uint64_t kDuplicate = 2;
 constexpr std::uint64_t kResponseTopic = 4;
@@ -100,7 +100,7 @@ std::uint64_t parts_of(const Record& record) {
   return mask;
 }
 
-// Without overflow, whatever a file says.
+// Without overflow, regardless of what a file says.
 std::int64_t sum(std::int64_t a, std::int64_t b) {
   return static_cast<std::int64_t>(static_cast<std::uint64_t>(a) + static_cast<std::uint64_t>(b));
 }

@@ -72,8 +72,8 @@ struct Details {
 
 struct Record {
   Kind kind = Kind::kNow;
-  std::uint32_t session = 0;  // from 1; 0 is none
-  std::uint32_t client = 0;   // of the session, from 1, in the order of connects; 0 is none
+  std::uint32_t session = 0;  // from 1; 0: no session
+  std::uint32_t client = 0;   // of the session, from 1, in the order of connects; 0: no client
   std::int64_t time = 0;      // microseconds on the session's clock, unless the kind says otherwise
   std::int64_t number = 0;
   std::unique_ptr<Details> details{};  // null: they are all empty

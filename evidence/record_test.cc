@@ -251,7 +251,7 @@ TEST(EvidenceRecord, IsEqualOnlyWhereAllOfItIs) {
   EXPECT_EQ((Record{.details = details({})}), Record{});
 }
 
-// Whatever is changed: no crash, and no more records than there are bytes.
+// After any change: no crash, and no more records than there are bytes.
 TEST(EvidenceRecord, TakesAnyBytes) {
   const std::string bytes = encoded();
   for (std::size_t at = 0; at < bytes.size(); ++at) {

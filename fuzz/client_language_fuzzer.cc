@@ -1,7 +1,7 @@
 // What `certify-client` reads from outside. Text that begins with `{` is a line of an adapter: it
-// is a greeting, a result, or refused with a reason, and what is read can be told. Any other text
-// is a file of cases for clients: each is loaded, or what is wrong with it is said, with a place
-// that is in the text; a step that can fail has a rule.
+// is a greeting, a result, or refused with a reason, and what is read can be written again. Any
+// other text is a file of cases for clients: each is loaded, or what is wrong with it is said, with
+// a place that is in the text; a step that can fail has a rule.
 #include <algorithm>
 #include <array>
 #include <cstdint>

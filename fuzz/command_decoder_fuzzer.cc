@@ -1,6 +1,6 @@
 // Any bytes as a request. The strict decoder and a naive one give the same verdict and the same
-// arguments, which hiredis finds as well. Of what is accepted there is one spelling; what it means
-// survives being encoded again.
+// arguments, which hiredis finds as well. What is accepted has one spelling; what it means survives
+// being encoded again.
 #include <cstdint>
 #include <optional>
 #include <string_view>

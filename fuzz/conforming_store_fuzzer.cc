@@ -1,5 +1,5 @@
-// Any bytes as a right store and a trace of operations: whatever the store decides at the points
-// that the documents leave open, the oracle of explore rejects nothing that it does.
+// Any bytes as a conforming store and a trace of operations: regardless of what the store decides
+// at the points that the documents leave open, the oracle of explore rejects nothing that it does.
 //
 // Input: eight bytes, least significant first, that choose the decisions, and in their lowest bit
 // the dialect; then a trace (workload/trace_bytes.h).

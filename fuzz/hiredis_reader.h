@@ -1,5 +1,5 @@
 // What hiredis, a reader of RESP in wide use, makes of a request. It takes more than the protocol
-// allows (nulls, integers, line ends that are none), so it can only say of a request that we have
+// allows (nulls, integers, malformed line ends), so it can only say of a request that we have
 // accepted whether the arguments are the same.
 #pragma once
 

@@ -51,7 +51,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     forged = forged || what % 8 == 2;
     const Timestamp& now = events.emplace_back(clocks[node].last());
     if (forged) continue;
-    // A counter grows by one for an event; clocks begin with one at wall clock 0, which is none.
+    // A counter grows by one for an event; clocks begin with one at wall clock 0, which is not a
+    // time.
     const auto alike = std::count_if(events.begin(), events.end(), [&](const Timestamp& event) {
       return event.wall_ms == now.wall_ms;
     });

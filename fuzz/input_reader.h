@@ -43,7 +43,7 @@ class InputReader {
     return choices[byte() % choices.size()];
   }
 
-  // A byte that says how long, then so many bytes. They live as long as the input.
+  // A byte that says how long, then that number of bytes. They live as long as the input.
   std::string_view text() {
     const std::size_t wanted = byte();
     const std::string_view out = rest_.substr(0, wanted);

@@ -1,4 +1,4 @@
-// What every complaint about a file must have.
+// What every error about a file must contain.
 #pragma once
 
 #include <algorithm>

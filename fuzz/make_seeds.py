@@ -161,7 +161,7 @@ def command_decoder(seeds, sources):
 
 
 def requests_of(sources):
-    """Of each case the first payload that is written out, or that is broken."""
+    """The first payload of each case that is written out, or that is broken."""
     for case in sources.cases():
         for node in walk(case["steps"]):
             payload = bytes_of(node["payload"]) if isinstance(node, dict) and "payload" in node else None
@@ -390,7 +390,7 @@ def client_language(seeds, sources):
 
 
 def members(case):
-    """Of a family: each is loaded, which takes its time."""
+    """How many cases a family has: each is loaded, which takes its time."""
     return math.prod(len(values) for values in case.get("axes", {}).values())
 
 

@@ -34,7 +34,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   FENCEPOST_CHECK(error ? is_text(*error)
                         : std::none_of(kErrorCodes.begin(), kErrorCodes.end(), is_text));
 
-  const auto failure = static_cast<DecodeErrorCode>(size % 12);  // there are so many
+  const auto failure = static_cast<DecodeErrorCode>(size % 12);  // one of all codes
   const std::string description = describe({failure, size});
   FENCEPOST_CHECK(description.ends_with(", at offset " + std::to_string(size)));
   FENCEPOST_CHECK(!description.starts_with("unknown"));

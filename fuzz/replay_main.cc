@@ -1,6 +1,6 @@
 // A main() for fuzz targets without a fuzzing engine: runs the target on files, one after the
-// other. A child process does it, so whatever ends a run, be it a check, a sanitizer, a stack
-// without end or an endless loop, the parent can name the file, and go on with the next.
+// other. A child process does it, so if anything ends a run, be it a check, a sanitizer, a stack
+// without end or an endless loop, the parent can name the file, and continue with the next.
 #include <algorithm>
 #include <atomic>
 #include <chrono>

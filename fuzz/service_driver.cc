@@ -38,7 +38,7 @@ using namespace std::string_literals;
 constexpr std::uint64_t kNoon = 1'696'374'425'000;
 // Enough for state to build up; each message is followed by a look at all of it.
 constexpr std::size_t kMaxMessages = 16;
-constexpr std::uint8_t kProbe = 2;  // the client that must be served whatever others send
+constexpr std::uint8_t kProbe = 2;  // the client that must be served regardless of what others send
 constexpr std::uint8_t kLong = 3;   // the client that cannot observe keys above ten bytes
 const std::string kProbeKey = "probe";
 

@@ -3,12 +3,12 @@
 //   trace_tool encode FILE.trace OUT     the bytes of a trace written as text
 //   trace_tool decode FILE               the text of an input of store_trace_fuzzer
 //   trace_tool check FILE                its text, and what store and model say differently
-//   trace_tool random SEED COUNT OUT     the bytes of a random trace of so many operations
+//   trace_tool random SEED COUNT OUT     the bytes of a random trace of COUNT operations
 //   trace_tool seeds FOLDER OUT          all FOLDER/*.trace as inputs of store_trace_fuzzer in OUT
 //   trace_tool service-seeds FOLDER OUT  the same as inputs of service_fuzzer
 //   trace_tool right-seeds FOLDER OUT    the same as inputs of conforming_store_fuzzer
 //
-// Ends 0; 1 when `check` found a difference; 2 when it could not do what was asked.
+// Ends 0; 1 when `check` found a difference; 2 when it could not do that.
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -80,7 +80,7 @@ int random_trace(const char* seed, const char* count, const fs::path& to) {
   return write_file(to, encode_trace(trace));
 }
 
-// Behind eight bytes that choose a right store: another one for traces of another length.
+// Behind eight bytes that choose a conforming store: another one for traces of another length.
 std::string conforming_store_input(const workload::Trace& trace) {
   const std::string bytes = workload::encode_trace(trace);
   workload::Random random(bytes.size());

@@ -122,8 +122,8 @@ Result<Timestamp, ClockErrorCode> Clock::now(std::uint64_t wall_ms) {
 
 Result<Timestamp, ClockErrorCode> Clock::update(const Timestamp& remote, std::uint64_t wall_ms) {
   const std::uint64_t newest = std::max({last_.wall_ms, remote.wall_ms, wall_ms});
-  // The counter goes on from whichever has the newest wall clock, and from the greater of two that
-  // tie: else the result would not be above both. Req: VER-SET-2, VER-SET-3
+  // The counter continues from whichever has the newest wall clock, and from the greater of two
+  // that tie: else the result would not be above both. Req: VER-SET-2, VER-SET-3
   const bool ours = newest == last_.wall_ms;
   const bool theirs = newest == remote.wall_ms;
   if (!ours && !theirs) return advance(wall_ms, newest, 0);
@@ -144,7 +144,7 @@ Result<Timestamp, ClockErrorCode> Clock::advance(std::uint64_t wall_ms, std::uin
 }
 
 Fencing check_fencing(const Timestamp* held, const Timestamp* offered) {
-  // Compared with the token of the key, whatever the version of its value. Req: FT-COMPARE-1,
+  // Compared with the token of the key, regardless of the version of its value. Req: FT-COMPARE-1,
   // FT-REQUIRED-1, FT-LOWER-1, FT-ACCEPT-1
   if (held == nullptr) return Fencing::kAccepted;
   if (offered == nullptr) return Fencing::kRequired;

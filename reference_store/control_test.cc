@@ -1,4 +1,4 @@
-// What clients may change of a store that runs, and what is said of a message that is none.
+// What clients may change of a store that runs, and what the answer to a malformed message is.
 #include "reference_store/broker_plugin/control.h"
 
 #include <string>

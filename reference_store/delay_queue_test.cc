@@ -90,7 +90,7 @@ TEST(DelayQueue, JitterNeverReordersWhileMessagesAreTaken) {
   for (std::size_t i = 0; i < kMessages; ++i) EXPECT_EQ(out[i], std::to_string(i));
 }
 
-// So many draws from 0 to 1000 us that both ends come up.
+// Enough draws from 0 to 1000 us that both ends come up.
 TEST(DelayQueue, JitterReachesItsBoundsAndNothingBeyond) {
   DelayQueue queue({.delay = 10ms, .jitter = 1ms});
   for (int i = 0; i < 20'000; ++i) {

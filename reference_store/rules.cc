@@ -52,7 +52,7 @@ Access access_needed(codec::Verb verb) {
   return codec::changes(verb) ? Access::kWrite : Access::kRead;
 }
 
-// Asked for new keys only: a SET of a key that exists takes no room. Req: QUOTA-KEYS-1
+// Checked for new keys only: a SET of a key that exists takes no room. Req: QUOTA-KEYS-1
 bool has_room(std::size_t keys, std::size_t quota) { return quota == 0 || keys < quota; }
 
 const hlc::Timestamp* token_after(const hlc::Timestamp* held, const hlc::Timestamp* offered) {

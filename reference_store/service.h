@@ -1,4 +1,4 @@
-// The reference store on the wire: an MQTT message in, MQTT messages out. Transport-free: a broker
+// The reference store behind MQTT: an MQTT message in, MQTT messages out. Transport-free: a broker
 // plugin and the in-process endpoint drive the same code.
 //
 //   Service service({.dialect = codec::DialectId::kDeployed});

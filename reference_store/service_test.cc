@@ -1,4 +1,4 @@
-// The reference store on the wire: exact bytes, properties, order and envelope, in both dialects.
+// The reference store behind MQTT: exact bytes, properties, order and envelope, in both dialects.
 #include "reference_store/service.h"
 
 #include <algorithm>
@@ -502,7 +502,7 @@ TEST(ServiceEnvelope, TellsNoTwoClientsApartByTheirCorrelationData) {
 
 // ---- Requests as the public client SDKs send them
 
-// Everything besides payload and `__ft`; `client` is the MQTT client id.
+// Everything but payload and `__ft`; `client` is the MQTT client id.
 Properties sdk_properties(const std::string& client) {
   return {{"__protVer", "1.0"},       {"__srcId", client}, {"$partition", client},
           {"$high_priority", ""},     {"__ts", kPadded},   {"__invId", client},

@@ -33,7 +33,8 @@ namespace fencepost::store {
 struct StoreOptions {
   std::string node_id = "StateStore";  // in every version; neither empty nor with a colon
   std::size_t quota = 0;               // keys; 0 means no limit
-  // Of this machine's memory; 0: no limit. What is beyond is refused as what is beyond the quota.
+  // The limit in this machine's memory; 0: no limit. What is beyond it is refused like what is
+  // beyond the quota.
   std::size_t max_bytes = 0;          // of all keys and values, with kBytesOfAKey for each
   std::size_t max_registrations = 0;  // of one client
   Authorization authorization{};      // by default everybody may do everything

@@ -1,4 +1,4 @@
-// Fencing tokens: which keys ask for one, which ones they accept and how long they remember.
+// Fencing tokens: which keys require one, which ones they accept and how long they remember.
 #include <string>
 #include <vector>
 

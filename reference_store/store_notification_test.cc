@@ -1,4 +1,4 @@
-// KEYNOTIFY: who hears what, in which order, and until when.
+// KEYNOTIFY: who receives what, in which order, and until when.
 #include <string>
 #include <vector>
 
@@ -228,7 +228,7 @@ TEST(StoreDisconnect, LeavesWhatTheClientWrote) {
 // ---- Keys that no topic can name
 
 TEST(StoreNotification, IsRefusedForKeysTooLongForATopic) {
-  // 75 bytes of topic stand besides client and key, each byte of which takes two digits.
+  // 75 bytes of topic stand beside client and key, each byte of which takes two digits.
   const std::string client = "client";
   const std::size_t longest = (codec::kMaxTopicBytes - 75) / 2 - client.size();
   SteppedStore store;

@@ -139,7 +139,7 @@ rc::Gen<Step> some_step() {
       rc::gen::set(&Step::timestamp, some_timestamp()), rc::gen::set(&Step::token, some_token()));
 }
 
-// Long enough for keys to live, to be fenced and to come back, whatever size RapidCheck has in
+// Long enough for keys to live, to be fenced and to come back, at any size that RapidCheck has in
 // mind.
 rc::Gen<Trace> some_trace() { return rc::gen::scale(4.0, rc::gen::container<Trace>(some_step())); }
 
@@ -487,7 +487,7 @@ RC_GTEST_PROP(StoreProperty, EveryChangeYieldsOneEventForEachObserverAndNothingE
     const Snapshot before = snapshot(store);
     RC_ASSERT(std::multiset<std::string>(expired.begin(), expired.end()) == due(known, before));
     const std::vector<std::string> events = act(store, step).events;
-    // A key that expires at once is seen with the next step.
+    // A key that expires immediately is seen with the next step.
     if (step.kind == Kind::kSet && step.px_ms == 0 && !events.empty()) {
       known = before;
       const std::vector<std::string> gone = store.expire();

@@ -226,7 +226,7 @@ run::CaseResult case_of(const JsonMembers& record, const scenario::Case& test_ca
   if (record.has("first_attempt")) {
     out.first_attempt = attempt_of(record.object("first_attempt"));
   }
-  // The members of list elements are read with the same complaint.
+  // The members of list elements are read with the same diagnostic.
   JsonDiagnostic inner;
   record.each("deviations", [&](const json& each, const std::string& where) {
     out.deviations.push_back(failure_of(JsonMembers(each, where, inner), test_case));

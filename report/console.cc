@@ -22,7 +22,7 @@ namespace {
 
 using enum text::Colour;
 constexpr std::size_t kLastPackets = 8;
-constexpr std::size_t kMaxDifferences = 3;  // that are shown unless asked for all
+constexpr std::size_t kMaxDifferences = 3;  // that are shown unless all are requested
 constexpr std::size_t kMaxIds = 3;          // of cases, in one line
 constexpr std::size_t kLabel = 12;          // columns of "  because   "
 constexpr std::size_t kTreeColumns = 18;    // of a line for a case: sign, duration and blanks
@@ -82,7 +82,7 @@ std::pair<std::string_view, text::Colour> area_mark(
   return {"✓", counts.size() == 1 ? kGreen : kYellow};
 }
 
-// "24 expected failures", "3 passed": so many cases of this verdict.
+// "24 expected failures", "3 passed": the number of cases of this verdict.
 std::string count_of(std::size_t number, std::string_view verdict) {
   if (verdict == "warning") return text::counted(number, verdict);
   if (verdict == "expected-failure") return text::counted(number, "expected failure");
@@ -245,7 +245,7 @@ void Console::print_areas(const run::SuiteResult& result, const scenario::Catalo
   }
 }
 
-// Failures with one cause are one difference: the first in full, some more in a few lines each.
+// Failures with one cause have one root cause: the first in full, some more in a few lines each.
 void Console::print_root_causes(const run::SuiteResult& result,
                                 const scenario::Catalogue& catalogue,
                                 const ReportContext& context) {
@@ -451,7 +451,7 @@ void Console::print_reproduce(const run::CaseResult& result, const ReportContext
   whole_line("  reproduce " + reproduce_command(context, result));
 }
 
-// Of the rules that do not bind this store: what it does otherwise, each with its first case.
+// For the rules that do not apply to this store: what it does otherwise, each with its first case.
 void Console::print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
   std::map<std::string, std::vector<const run::CaseResult*>> rules;
   for (const run::CaseResult& entry : result.cases) {

@@ -284,7 +284,7 @@ TEST(Console, HasNoTickForAnAreaOfWhichNothingWasSeen) {
   EXPECT_THAT(paper.text(), HasSubstr("\n  · "));
 }
 
-// A case that fails as `kBad` does, whatever its key and value are.
+// A case that fails as `kBad` does, regardless of its key and value.
 CaseText bad_like_the_others(const std::string& id) {
   return {.id = id,
           .steps = "- set: {key: " + id + ", value: \"" + id + "\"}\n  expect: ok\n- get: " + id +

@@ -154,7 +154,7 @@ void compare(const std::map<std::string, std::string>& before,
   }
 }
 
-// What is wrong goes to the complaint of `root`.
+// Errors go to the diagnostic of `root`.
 Head head_of(const JsonMembers& root) {
   Head out;
   out.version = root.text("suite_version");
@@ -186,7 +186,7 @@ std::string evidence_head_json(const EvidenceHead& head, const scenario::Library
                        {"packets", head.has_packets},
                        {"run_id", head.run_id},
                        {"capabilities", capabilities_json(head.capabilities)}};
-  // Only who judges again asks for them.
+  // Only a run that judges again needs them.
   const scenario::Library nothing;
   more["case_digests"] = case_digests(head.has_packets ? library : nothing);
   more["requirement_digests"] = requirement_digests(head.has_packets ? library : nothing);

@@ -38,7 +38,7 @@ struct Head {
 
 struct EvidenceHead {
   Head run{};
-  // Has the file what was asked and answered? Else it has results alone, and cannot be judged.
+  // Has the file the requests and answers? Else it has results alone, and cannot be judged.
   bool has_packets = true;
   std::string run_id{};  // in keys and client ids
   endpoint::Capabilities capabilities{};
@@ -53,9 +53,9 @@ struct EvidenceHead {
 [[nodiscard]] std::string evidence_head_json(const EvidenceHead& head,
                                              const scenario::Library& library);
 
-// Of any version of the suite that wrote all that this one needs; else the error says what is
-// missing. Earlier versions wrote evidence of explore, replay and stress, too: of that, the error
-// says what to use instead.
+// Reads evidence of any version of the suite that wrote all that this one needs; else the error
+// says what is missing. Earlier versions wrote evidence of explore, replay and stress, too: of
+// that, the error says what to use instead.
 [[nodiscard]] Result<EvidenceHead, std::string> read_evidence_head(const std::string& json);
 
 // What has become of the rules since the file was written.
@@ -103,7 +103,7 @@ struct RunEnd {
   bool endpoint_lost = false;
 };
 [[nodiscard]] std::string run_end_json(const RunEnd& end);
-// Of what is no such end nothing. The error says what of `stress` cannot be read.
+// Nothing for a record that is no such end. The error says what of `stress` cannot be read.
 [[nodiscard]] Result<RunEnd, std::string> read_run_end(const std::string& json);
 
 }  // namespace fencepost::report

@@ -56,7 +56,7 @@ std::optional<Finding> finding_of(const run::CaseResult& result,
     out.rule_id = result.test_case->requirements.front();
   }
   out.rule = catalogue.find(out.rule_id);
-  // As is_warning() sees it: the rule that the case blames, and only that.
+  // As is_warning() sees it: the rule to which the failure is attributed, and only that.
   const scenario::Requirement* attributed = catalogue.find(result.failure.requirement);
   out.level = attributed != nullptr ? attributed->level : catalogue.level_of(*result.test_case);
   return out;

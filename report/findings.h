@@ -19,7 +19,7 @@ namespace fencepost::report {
 // Points into the results and the catalogue that it was made from.
 struct Finding {
   FindingKind kind = FindingKind::kFailure;
-  const run::CaseResult* result = nullptr;  // of a difference, the case that shows it best
+  const run::CaseResult* result = nullptr;  // of a root cause, the case that shows it best
   const scenario::Requirement* rule =
       nullptr;  // the broken one; null when the catalogue does not have it
   std::string rule_id{};
@@ -27,15 +27,16 @@ struct Finding {
   std::optional<Difference> difference{};          // nothing: it is about this one case
 };
 
-// Of one case by itself. Nothing for a case that passed, was skipped, or was not run to its end.
+// The finding of one case by itself. Nothing for a case that passed, was skipped, or was not run to
+// its end.
 [[nodiscard]] std::optional<Finding> finding_of(const run::CaseResult& result,
                                                 const scenario::Catalogue& catalogue, bool strict);
 
-// The differences, in their order, then what is about one case each, in the order of the cases.
+// The root causes, in their order, then what is about one case each, in the order of the cases.
 [[nodiscard]] std::vector<Finding> findings(const run::SuiteResult& result,
                                             const scenario::Catalogue& catalogue, bool strict);
 
-// One sentence: what is wrong. Of a difference, what the case that shows it best has seen, without
+// One sentence: what is wrong. For a root cause: what the case that shows it best has seen, without
 // what is of that case alone; else any bytes that the case has seen are in it as they are.
 [[nodiscard]] std::string headline(const Finding& finding);
 
@@ -45,7 +46,7 @@ struct Finding {
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
 
-// "4 others: a, b, and 2 more", with as many ids as asked for; empty for a difference of one case.
+// "4 others: a, b, and 2 more", with as many ids as requested; empty for a root cause of one case.
 [[nodiscard]] std::string others_of(const Difference& found, std::size_t most_ids);
 
 // What an endpoint lacks, and how many cases were skipped for it.

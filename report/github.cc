@@ -22,7 +22,7 @@ namespace {
 
 constexpr std::size_t kMaxAnnotationBytes = 4'000;
 constexpr std::size_t kMaxCellBytes = 600;
-constexpr std::size_t kMaxGithubIds = 20;  // of the other cases of a difference
+constexpr std::size_t kMaxGithubIds = 20;  // of the other cases of a root cause
 
 // ---- commands ----
 
@@ -154,7 +154,7 @@ std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
 
 // ---- the summary ----
 
-// Any text in a cell of a table. Whatever could be markdown, HTML, a link or a mention is a
+// Any text in a cell of a table. Anything that could be markdown, HTML, a link or a mention is a
 // character reference, which is never anything but a character.
 std::string cell(std::string_view text) {
   std::string out;

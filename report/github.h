@@ -45,8 +45,8 @@ class Github {
   [[nodiscard]] std::string pause_commands(const std::string& token) const;
   [[nodiscard]] std::string resume_commands(const std::string& token) const;
 
-  // Errors and warnings at the lines of the failed steps, the worst first. Of more than fit, the
-  // last says how many are left out.
+  // Errors and warnings at the lines of the failed steps, the worst first. If there are more than
+  // fit, the last says how many are left out.
   [[nodiscard]] std::string annotations(const run::SuiteResult& result,
                                         const scenario::Catalogue& catalogue,
                                         const ReportContext& context) const;

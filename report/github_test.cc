@@ -43,7 +43,7 @@ std::vector<std::string> annotations(const Sample& run, const Github& github = o
   return lines(github.annotations(run.result, test::catalogue(), context));
 }
 
-// Errors that no difference explains together: passes that a baseline does not expect.
+// Errors that no root cause explains together: passes that a baseline does not expect.
 Sample failures(std::size_t count, run::Verdict verdict = run::Verdict::kFailed) {
   std::vector<SampleCase> sample;
   for (std::size_t i = 0; i < count; ++i) {
@@ -108,7 +108,7 @@ TEST(Annotations, TellOfTheBaselineButNotOfWhatItExpects) {
   const auto all = annotations(with_baseline());
   ASSERT_THAT(all, SizeIs(2));
   EXPECT_EQ(all[0], "::error title=baseline::known.yaml:4: the entry gone.* matches no case");
-  EXPECT_THAT(all[1], StartsWith("::error file=t.yaml,line=3,title=SHOULD R-SHOULD-1%3A mended"));
+  EXPECT_THAT(all[1], StartsWith("::error file=t.yaml,line=3,title=SHOULD R-SHOULD-1%3A outdated"));
 }
 
 TEST(Annotations, PutTheWorstFirst) {
@@ -165,7 +165,7 @@ TEST(Annotations, NameFilesByTheirPlaceInTheRepository) {
 
 TEST(Annotations, AreOneLineEachWhateverTheBytes) {
   const auto all = annotations(any_bytes());
-  EXPECT_THAT(all, SizeIs(3));  // the complaint, the failure, the inconclusive case
+  EXPECT_THAT(all, SizeIs(3));  // the error, the failure, the inconclusive case
   for (const std::string& line : all) {
     EXPECT_THAT(line, testing::AnyOf(StartsWith("::error "), StartsWith("::warning ")));
     EXPECT_LT(line.size(), 10'000U);

@@ -14,7 +14,7 @@ namespace {
 
 enum class Repeated { kFails, kPasses, kUndecided };
 
-// The witness of something that only many cases show together may be another case.
+// Something that only many cases show together may have its first occurrence in another case.
 Repeated outcome_of_repeat(const run::SuiteResult& again, const run::CaseResult& failure) {
   const std::string cause = failure.failure.cause;
   bool passed = false;

@@ -16,7 +16,7 @@
 namespace fencepost::report {
 
 // Runs these cases and nothing else, on a store as that command would find it. Nothing when there
-// is no time for it, or the store could not be reached: then it is not asked again.
+// is no time for it, or the store could not be reached: then it gets no more requests.
 using RunAgain =
     std::function<std::optional<run::SuiteResult>(const std::vector<const scenario::Case*>& cases)>;
 
@@ -34,12 +34,12 @@ inline constexpr std::chrono::seconds kMaxTimeAlone{5};
     const scenario::Catalogue& catalogue, run::SuiteOptions suite,
     const std::function<bool()>& is_late);
 
-// Of how many differences the case that shows it best is tried.
+// For how many root causes the case that shows each best is rerun.
 inline constexpr std::size_t kMaxTriedAlone = 10;
 
-// Tries the best case of each difference that fails the run, the first ones first, and notes in
+// Tries the best case of each root cause that fails the run, the first ones first, and notes in
 // `result` what became of it (CaseResult::alone). Where it passes, cases that begin alike are run
-// with it, then its whole area, to find a small run that shows the difference. `ran` are the cases
+// with it, then its whole area, to find a small run that shows the root cause. `ran` are the cases
 // of the run.
 void try_alone(run::SuiteResult& result, const std::vector<const scenario::Case*>& ran,
                const scenario::Catalogue& catalogue, bool strict, const RunAgain& again);

@@ -16,7 +16,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A store that fails `id` only in runs of at least so many cases.
+// A store that fails `id` only in runs of at least this number of cases.
 struct Store {
   std::string id = "set.nx.one";
   std::size_t from = 1;

@@ -91,7 +91,7 @@ Result<Sources, std::string> find_sources(const std::vector<Report>& reports) {
   return out;
 }
 
-// Of `shards` shards, the one that has this case.
+// The one of `shards` shards that has this case.
 std::size_t shard_of(const scenario::Case& test_case, run::Selection selection) {
   for (selection.shard = 1; selection.shard < selection.shards; ++selection.shard) {
     if (selects(selection, test_case)) break;
@@ -150,8 +150,8 @@ class Merger {
     add_environment(own, context);
     if (own.transcripts == Transcripts::kFailures) context.transcripts = Transcripts::kFailures;
     run::PreflightReport& preflight = context.preflight;
-    // Of round trips and clock offsets the worst: it explains what is inconclusive. A mean would be
-    // of no machine.
+    // Takes the worst round trips and clock offsets: they explain what is inconclusive. A mean
+    // would be of no machine.
     preflight.round_trip_p50 = std::max(preflight.round_trip_p50, own.preflight.round_trip_p50);
     preflight.round_trip_p99 = std::max(preflight.round_trip_p99, own.preflight.round_trip_p99);
     const bool first = context.parts.size() == 1;
@@ -160,7 +160,7 @@ class Merger {
       preflight.clock_bounds = own.preflight.clock_bounds;
       preflight.clock_source = own.preflight.clock_source;
     }
-    // Of shards that were judged by different ones, the strictest: each case knows what was waived.
+    // If shards were judged by different ones, the strictest: each case knows what was waived.
     const bool deployed = report.result.basis.dialect == codec::DialectId::kDeployed;
     const bool ga = report.result.basis.edition == scenario::Edition::kGa;
     if (first || deployed) result.basis.dialect = report.result.basis.dialect;
@@ -173,7 +173,7 @@ class Merger {
     result.interrupted = result.interrupted || report.result.interrupted;
     result.endpoint_lost = result.endpoint_lost || report.result.endpoint_lost;
     if (result.lost_message.empty()) result.lost_message = report.result.lost_message;
-    // Each shard has read the same baseline, and may have the same complaint.
+    // Each shard has read the same baseline, and may have the same error.
     for (const std::string& diagnostic : report.result.baseline_errors) {
       auto& all = result.baseline_errors;
       if (std::find(all.begin(), all.end(), diagnostic) == all.end()) all.push_back(diagnostic);

@@ -16,7 +16,7 @@ namespace fencepost::report {
 // made
 //   again, of all of them, so that forms which differ between the shards are found.
 // - The runs are taken to have been at the same time: `started` is that of the first, the duration
-//   that of the longest. Of the preflights, the slowest and the greatest clock offset count.
+//   that of the longest. The slowest preflight and the greatest clock offset count.
 // - A case that no report has is "not run"; `stopped_because` names the shards that are missing,
 //   and what stopped the runs of those that are there.
 // - Seed and command are those of the lowest shard; `parts` and `commands` say what differs.

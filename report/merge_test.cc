@@ -27,7 +27,7 @@ using testing::SizeIs;
 
 constexpr std::size_t kCases = 24;
 
-// Cases on refusals, of which each seventh fails and each fifth warns on the right store.
+// Cases on refusals, of which each seventh fails and each fifth warns on the conforming store.
 scenario::Library sample_library() {
   scenario::Library out;
   out.catalogue = catalogue();
@@ -45,7 +45,7 @@ scenario::Library sample_library() {
   return out;
 }
 
-// The right store, which speaks another dialect to every second case: that depends on the case
+// The conforming store, which speaks another dialect to every second case: that depends on the case
 // alone, however the cases are put together.
 Behaviour of_two_dialects() {
   return changed(reference_store(), [](const Published& request, Effects& effects) {
@@ -147,7 +147,7 @@ TEST(Merge, FindsFormsThatAreMixedBetweenTheShards) {
             "the endpoint mixes both forms of set-not-applied");
 }
 
-// Each shard has blamed a case of its own; together they have one too many.
+// Each shard has failed a case of its own; together they have one too many.
 TEST(Merge, FailsOneCaseForMixedForms) {
   const scenario::Library library = sample_library();
   const std::vector<Report> shards = run_shards(library, of_two_dialects(), 1);

@@ -26,7 +26,7 @@ struct ReportPart {
   std::string stopped_because{};
 };
 
-// Of which cases a report has the messages. They are nine tenths of a report that has them all.
+// The cases of which a report has the messages. They are nine tenths of a report that has them all.
 enum class Transcripts {
   kFailures,  // those that did not pass
   kAll,
@@ -41,7 +41,7 @@ enum class Transcripts {
 struct ReportContext {
   std::string endpoint;  // URL without password
   codec::Profile profile = codec::Profile::kAuto;
-  scenario::Edition edition = scenario::Edition::kAuto;  // as asked for
+  scenario::Edition edition = scenario::Edition::kAuto;  // as requested
   std::uint64_t seed = 0;
   bool strict = false;
   std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
@@ -52,7 +52,7 @@ struct ReportContext {
   std::optional<std::chrono::milliseconds> disconnect_settling{};
   std::string stopped_because{};  // why cases were not run, when some were not
   run::Selection selection{};     // which cases the run was to have
-  // Of a merged report alone: what it was made of, and by case id the command of the run that had
+  // Only in a merged report: what it was made of, and by case id the command of the run that had
   // the case, where that is not `command`.
   std::vector<ReportPart> parts{};
   std::map<std::string, std::string> commands{};
@@ -72,7 +72,7 @@ struct ReportContext {
 // Does the report have the messages of this case?
 [[nodiscard]] bool has_transcript(const run::CaseResult& result, const ReportContext& context);
 
-// What the store was judged by, and how many rules that is; and that it was not asked for and
+// What the store was judged by, and how many rules that is; and that it was not requested and
 // nothing has shown it, where that is so.
 [[nodiscard]] std::string basis_text(const run::SuiteResult& result,
                                      const scenario::Catalogue& catalogue,
@@ -106,7 +106,7 @@ struct ReportContext {
 [[nodiscard]] std::string to_junit(const run::SuiteResult& result,
                                    const scenario::Catalogue& catalogue,
                                    const ReportContext& context);
-// One page that is complete in itself, for people.
+// One self-contained page, for people.
 [[nodiscard]] std::string to_html(const run::SuiteResult& result,
                                   const scenario::Catalogue& catalogue,
                                   const ReportContext& context);

@@ -51,7 +51,7 @@ class ReportFiles {
 // printed and before there are threads.
 void keep_standard_output_for_a_report();
 
-// Can every report be written? Asked before a run, not after it. The error says which cannot, and
+// Can every report be written? Checked before a run, not after it. The error says which cannot, and
 // why.
 [[nodiscard]] Result<void, std::string> check_writable(const ReportFiles& files);
 

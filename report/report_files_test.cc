@@ -56,7 +56,7 @@ TEST(ReportFiles, AreWrittenAllButThoseThatCannotBe) {
   ASSERT_FALSE(written);
   EXPECT_THAT(written.error(), testing::AllOf(HasSubstr("there is none\n"), HasSubstr("no/h")));
   EXPECT_EQ(folder.read("r"), "the report");
-  EXPECT_FALSE(made);  // nobody has asked for it
+  EXPECT_FALSE(made);  // it was not requested
 }
 
 }  // namespace

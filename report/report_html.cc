@@ -34,7 +34,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr std::string_view kInterrupted = "interrupted";
-constexpr std::size_t kMaxCasesWithMessages = 100;  // of a difference
+constexpr std::size_t kMaxCasesWithMessages = 100;  // of a root cause
 
 // --- text in HTML ------------------------------------------------------------------------------
 
@@ -267,7 +267,7 @@ std::string unchecked(const run::SuiteResult& result) {
       text::counted(result.summary.skipped, "case"), items);
 }
 
-// What clients that asked at once have shown; nothing where they did not.
+// What concurrent clients have shown; nothing where they did not.
 std::string at_once(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
   if (!result.stress) return {};
   std::string items;
@@ -301,7 +301,7 @@ std::string dialect_text(const run::SuiteResult& result) {
   return out;
 }
 
-// For readers without JavaScript: each difference, and each other case that did not pass, in a
+// For readers without JavaScript: each root cause, and each other case that did not pass, in a
 // sentence or two.
 std::string static_list(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                         bool strict) {
@@ -385,7 +385,7 @@ ordered_json packed(const ordered_json& transcript, SharedValues& values) {
   return out;
 }
 
-// Of a difference that fails most cases the page has the messages of the first ones: the others
+// For a root cause that fails many cases, the page has the messages of the first ones: the others
 // show the same. The JSON report has them all.
 std::set<std::string> without_messages(const ordered_json& report, const ReportContext& context) {
   std::set<std::string> out;

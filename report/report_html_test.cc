@@ -141,7 +141,7 @@ TEST(HtmlReport, FillsEveryPlace) {
 
 TEST(HtmlReport, LoadsNothing) {
   ReportContext given = context();
-  given.endpoint = "inproc:";  // an address in the text of the page is none that is loaded
+  given.endpoint = "inproc:";  // an address in the text of the page is not loaded
   const std::string page = without_data(Sample({run::Verdict::kFailed}).page(given));
   const std::regex reference(
       R"re(https?:|//[a-z]|\bsrc\s*=|\bsrcset|@import|url\(|<link|<iframe|<object)re"

@@ -23,9 +23,9 @@ using text::JunitSuite;
 constexpr std::size_t kMaxBytesOfOneTranscript = 256'000;
 constexpr std::size_t kMaxBytesOfOneText = 20'000;
 constexpr std::size_t kMaxBytesOfOneForm = 120;  // in a message
-constexpr std::size_t kMaxJunitIds = 100;        // of the other cases of a difference
+constexpr std::size_t kMaxJunitIds = 100;        // of the other cases of a root cause
 
-// Which difference explains a failed case, and as which of its cases, from 0.
+// Which root cause explains a failed case, and as which of its cases, from 0.
 struct Explained {
   const Difference* difference = nullptr;
   std::size_t at = 0;
@@ -65,7 +65,7 @@ std::string message_of(const Explained& explained, const run::CaseResult& result
   return text::one_line(out);
 }
 
-// How a case stands to the others of its difference, a line.
+// How a case stands to the others of its root cause, a line.
 std::string relation(const Explained& explained) {
   const Difference& found = *explained.difference;
   if (explained.at == 0) {
@@ -162,7 +162,7 @@ JunitCase test_of(const run::CaseResult& result, const Explained& explained,
         "warning", short_text(evidence(result, explained.difference->rule_id, catalogue, context) +
                               relation(explained)));
   }
-  // The messages of a difference are there once: GitLab takes files of some size only.
+  // The messages of a root cause are there once: GitLab takes files of some size only.
   const bool wanted = finding && finding->kind != FindingKind::kExpectedFailure;
   if (wanted && explained.at == 0 && !result.transcript.empty()) {
     test.outputs.emplace_back("packets", transcript_text(result));
@@ -238,7 +238,7 @@ JunitSuite diagnostics(const run::SuiteResult& result, const ReportContext& cont
   return out;
 }
 
-// What clients that asked at once have shown: a test for each finding, else one for all.
+// What concurrent clients have shown: a test for each finding, else one for all.
 JunitSuite stress_suite(const run::StressResult& stress, const scenario::Catalogue& catalogue,
                         const ReportContext& context) {
   JunitSuite out = suite_named("clients-at-once", context);

@@ -36,7 +36,7 @@ struct Junit {
     return document.select_node(("//testcase[@name='" + id + "']").c_str()).node();
   }
   [[nodiscard]] pugi::xml_node root() const { return document.child("testsuites"); }
-  // Of the test of a case; "none" where it has no such property.
+  // The property of the test of a case; "none" where it has no such property.
   [[nodiscard]] std::string property(const std::string& id, const std::string& name) const {
     const std::string path = fmt::format("//property[@name='{}: {}']/@value", id, name);
     const auto found = document.select_node(path.c_str());
@@ -80,7 +80,7 @@ TEST(Junit, FailsAnUnexpectedPassOfAnyLevel) {
   const Sample run = with_baseline();
   EXPECT_EQ(run.result.summary.failed, 1U);  // the requirement is a "should"
   const Junit report(run);
-  const pugi::xml_node failure = report.test("mended").child("failure");
+  const pugi::xml_node failure = report.test("outdated").child("failure");
   EXPECT_EQ(attribute(failure, "type"), "unexpected-pass");
   EXPECT_EQ(attribute(failure, "message"), "the case passes, but the baseline expects it to fail");
   EXPECT_THAT(failure.text().as_string(), HasSubstr("baseline: SCAN absent, ACME-40\n"));

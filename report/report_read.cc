@@ -356,7 +356,7 @@ class ReportReader {
       return;
     }
     run::CaseResult result = read_case(entry, *test_case);
-    if (entry.has("transcript")) {  // check() complains where it must be there, or must not
+    if (entry.has("transcript")) {  // check() reports where it must be there, or must not
       entry.each("transcript", [&](const json& value, const std::string& where) {
         result.transcript.push_back(entry_of(JsonMembers(value, where, diagnostic_)));
       });
@@ -375,7 +375,7 @@ class ReportReader {
       entry.diagnose("verdict", "a failure is expected by a baseline, and the run had none");
     }
     const std::string end = reproduce_selection(context, result);
-    if (!command.ends_with(end)) return;  // check() complains
+    if (!command.ends_with(end)) return;  // check() reports it
     command.resize(command.size() - end.size());
     if (command == context.command) return;
     if (!is_command_of_a_report(command)) entry.wrong("reproduce", kCommandOfAReport);

@@ -38,8 +38,8 @@ struct Report {
 [[nodiscard]] Result<Report, std::string> read_report(const std::string& path,
                                                       const scenario::Library& library);
 
-// What a report says beyond the results, of its JSON. What is wrong goes to the complaint of
-// `root`; a context comes back in any case.
+// What a report says beyond the results, of its JSON. Errors go to the diagnostic of `root`; a
+// context comes back in any case.
 [[nodiscard]] ReportContext context_of(const JsonMembers& root);
 
 // May a report hold this command, which is printed for people to run? One of `fencepost certify` or

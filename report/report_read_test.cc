@@ -38,7 +38,7 @@ ReportContext context() {
           .preflight = {.round_trip_p50 = 1001us, .round_trip_p99 = 2ms, .clock_offset_ms = -3}};
 }
 
-// Cases that pass, fail, warn, cannot be decided or are skipped on the right store.
+// Cases that pass, fail, warn, cannot be decided or are skipped on the conforming store.
 scenario::Library sample_library() {
   scenario::Library out;
   out.catalogue = catalogue();
@@ -314,7 +314,7 @@ TEST(ReportRead, KeepsWhatAMergedReportWasMadeOf) {
   EXPECT_EQ(report.context.parts.size(), 2U);
 }
 
-// The one case that is blamed for mixed forms is neither forgotten nor joined by a second one.
+// The one case that fails for mixed forms is neither forgotten nor joined by a second one.
 TEST(ReportRead, KeepsTheFirstCaseOfMixedForms) {
   Sample sample = run_on_store(reference_store());
   auto& cases = sample.result.cases;

@@ -127,7 +127,7 @@ inline Sample with_baseline() {
                .message = "wrong",
                .actual = "+OK\\r\\n",
                .baseline = "NEX not honoured, ACME-12"},
-              {.id = "mended",
+              {.id = "outdated",
                .verdict = run::Verdict::kFailed,
                .requirements = "R-SHOULD-1",
                .baseline = "SCAN absent, ACME-40",

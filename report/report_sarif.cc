@@ -25,7 +25,7 @@ constexpr const char* kSchema =
 constexpr std::size_t kMaxBytesOfMessage = 20'000;
 constexpr std::size_t kMaxRelated = 100;  // GitHub takes a thousand of a result, and shows few
 constexpr std::size_t kMaxIdsInMessage = 10;
-constexpr std::size_t kMaxExchange = 40;  // messages of the case that shows a difference
+constexpr std::size_t kMaxExchange = 40;  // messages of the case that shows a root cause
 
 // Kinds of notifications, by their place in the list that the driver has.
 struct NotificationKind {
@@ -188,7 +188,7 @@ ordered_json location_of(const run::CaseResult& result) {
   return out;
 }
 
-// Where else a difference was met: without the text of the cases, which all have the same.
+// Where else a root cause was met: without the text of the cases, which all have the same.
 ordered_json related_locations(const Difference& found) {
   ordered_json out = ordered_json::array();
   for (std::size_t i = 1; i < found.cases.size() && i <= kMaxRelated; ++i) {
@@ -274,13 +274,13 @@ ordered_json suppressions_of(const Finding& finding) {
   return out;
 }
 
-// The same for the same difference in every run, whatever the seed and the endpoint, and whichever
-// case shows it best.
+// The same for the same root cause in every run, regardless of the seed and the endpoint, and
+// whichever case shows it best.
 std::string fingerprint_of(const Finding& finding, std::size_t nth_of_rule) {
   return fmt::format("{}:{}", finding.rule_id, nth_of_rule);
 }
 
-// What there is to know of a difference beyond the case that shows it best.
+// What there is to know of a root cause beyond the case that shows it best.
 void add_difference(ordered_json& out, const Finding& finding) {
   const Difference& found = *finding.difference;
   if (found.cases.size() > 1) out["relatedLocations"] = related_locations(found);
@@ -338,7 +338,7 @@ ordered_json results_of(const std::vector<Finding>& all, const Rules& rules,
   return out;
 }
 
-// What clients that asked at once have shown. No case has found it: it stands where the rule does.
+// What concurrent clients have shown. No case has found it: it stands where the rule does.
 ordered_json stress_results(const run::StressResult& stress, const scenario::Catalogue& catalogue,
                             const Rules& rules) {
   ordered_json out = ordered_json::array();

@@ -54,7 +54,7 @@ TEST(Sarif, MakesErrorsOfWarningsInAStrictRun) {
 TEST(Sarif, SuppressesAnExpectedFailureAndNothingElse) {
   const json run = run_of(with_baseline());
   EXPECT_THAT(as_text(run),
-              ElementsAre("known: R-MUST-1 fail error", "mended: R-SHOULD-1 fail error"));
+              ElementsAre("known: R-MUST-1 fail error", "outdated: R-SHOULD-1 fail error"));
   EXPECT_EQ(run.at("results").at(0).at("suppressions"),
             json::parse(R"([{"kind": "external", "status": "accepted",
                              "justification": "NEX not honoured, ACME-12"}])"));

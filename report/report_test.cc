@@ -376,16 +376,16 @@ TEST(JsonReport, HasTheSignatureOfAFailure) {
 
 TEST(JsonReport, SaysWhatTheBaselineMadeOfACase) {
   Sample run({{.id = "known", .verdict = run::Verdict::kExpectedFailure},
-              {.id = "mended", .verdict = run::Verdict::kFailed}});
+              {.id = "outdated", .verdict = run::Verdict::kFailed}});
   run.result.cases[0].baseline = "not yet, T-1";
   run.result.cases[1].unexpected_pass = true;
-  run.result.baseline_errors = {"known.yaml:5: mended passes"};
+  run.result.baseline_errors = {"known.yaml:5: outdated passes"};
   const json out = report(run);
   EXPECT_EQ(out["cases"][0]["verdict"], "expected-failure");
   EXPECT_EQ(out["cases"][0]["baseline"], "not yet, T-1");
   EXPECT_FALSE(out["cases"][0].contains("unexpected_pass"));
   EXPECT_EQ(out["cases"][1]["unexpected_pass"], true);
-  EXPECT_EQ(out["baseline_complaints"], json::parse(R"(["known.yaml:5: mended passes"])"));
+  EXPECT_EQ(out["baseline_complaints"], json::parse(R"(["known.yaml:5: outdated passes"])"));
   EXPECT_EQ(out["exit_code"], 1);
 }
 

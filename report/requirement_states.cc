@@ -96,7 +96,7 @@ std::optional<RequirementState> state_of(const Difference& found) {
   return std::nullopt;
 }
 
-// What clients that asked at once have shown, whatever the cases say.
+// What concurrent clients have shown, regardless of what the cases say.
 void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                 std::map<std::string, RequirementFinding>& attributed) {
   if (!result.stress) return;
@@ -114,7 +114,7 @@ void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catal
   }
 }
 
-// Of one that no difference is charged to.
+// The finding for a rule that no root cause is attributed to.
 RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases& cases) {
   using enum RequirementState;
   const std::string all = text::counted(cases.all, "case");
@@ -149,7 +149,7 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
   std::map<std::string, CitingCases> citing;
   for (const run::CaseResult& entry : result.cases) {
     for (const std::string& id : entry.test_case->requirements) add(citing[id], entry);
-    // A case may blame a rule that it is not about by itself.
+    // A failure may be attributed to a rule that its case does not cite.
     if (entry.verdict == run::Verdict::kInconclusive && !entry.failure.requirement.empty()) {
       ++citing[entry.failure.requirement].undecided_of;
     }

@@ -1,5 +1,5 @@
-// What a run says of each requirement that its cases are about, or that explains a difference.
-// Pure.
+// What a run says of each requirement that its cases are about, or that a root cause is attributed
+// to. Pure.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 
 namespace fencepost::report {
 
-// Of several that hold, the first. Only what a difference is attributed to is broken: a case that
-// failed for another reason says nothing about the rules that it tests.
+// If several hold, the first one counts. Only what a root cause is attributed to is broken: a case
+// that failed for another reason says nothing about the rules that it tests.
 enum class RequirementState {
   kBroken,
   kOutside,          // left open by the documents, and the answer is outside the allowed ones
@@ -37,14 +37,14 @@ struct RequirementFinding {
   std::string note{};  // of how many cases, in words; empty for an unspecified point
 };
 
-// In the order of the catalogue, those that any case of the run cites or a difference, or what
-// concurrent clients saw, is attributed to. `all` are the differences of the same
-// result.
+// In the order of the catalogue, those that any case of the run cites or a root cause, or what
+// concurrent clients saw, is attributed to. `all` are the root causes of the same result.
 [[nodiscard]] std::vector<RequirementFinding> requirement_states(
     const run::SuiteResult& result, const std::vector<Difference>& all,
     const scenario::Catalogue& catalogue);
 
-// Of the rules of level MUST that a client can check: what the head of the page and the badge say.
+// The score of the rules of level MUST that a client can check: what the head of the page and the
+// badge say.
 struct MustScore {
   std::size_t kept = 0;
   std::size_t all = 0;  // that the run is about

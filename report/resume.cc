@@ -46,7 +46,7 @@ bool is_own_store(const std::string& url) {
          url.starts_with("embedded?");
 }
 
-// Of the reports that the run was to write, the one that `file` is named after: it lies beside it.
+// The report that `file` is named after, among those that the run was to write: it lies beside it.
 // Each other one has to be given.
 struct Beside {
   ReportFiles files{};

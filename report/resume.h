@@ -38,7 +38,7 @@ struct Invocation {
 [[nodiscard]] Result<Invocation, std::string> completed(const std::string& file,
                                                         const Invocation& given, const Head& head);
 
-// What a killed run has left, and how it goes on.
+// What a killed run has left, and how it continues.
 struct Resumed {
   SavedRun kept;
   Invocation invocation;

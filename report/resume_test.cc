@@ -44,7 +44,7 @@ Invocation full_invocation() {
           .shard = "2/5"};
 }
 
-// What is wrong; empty when the run may go on.
+// What is wrong; empty when the run may continue.
 std::string diagnostic(const Invocation& given, const Head& head) {
   const auto out = completed("f", given, head);
   return out ? "" : out.error();

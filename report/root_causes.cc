@@ -40,7 +40,7 @@ std::size_t bytes_sent(const CaseResult& result) {
   return out;
 }
 
-// Did it fail among requests under way together? One after the other are easier to follow.
+// Did it fail among requests in flight together? One after the other are easier to follow.
 bool is_pipelined(const CaseResult& result) {
   return result.failure.step > 0 && std::holds_alternative<scenario::PipelineStep>(
                                         result.test_case->steps[result.failure.step - 1].what);
@@ -48,7 +48,7 @@ bool is_pipelined(const CaseResult& result) {
 
 using Cases = std::vector<const CaseResult*>;
 
-// What a case shows that passed: its own rules, and those of what it has asked on the way.
+// What a case shows that passed: its own rules, and those of the requests that it sent.
 std::set<std::string> kept_by(const scenario::Case& test_case) {
   std::set<std::string> out(test_case.requirements.begin(), test_case.requirements.end());
   const auto add = [&](const scenario::RequestStep& step) {
@@ -73,8 +73,8 @@ class Explainer {
     }
   }
 
-  // What breaks a rule that binds the store and what does not are explained together: one rule that
-  // is not kept is one difference.
+  // What breaks a rule that applies to the store and what does not are explained together: one rule
+  // that is not kept is one root cause.
   [[nodiscard]] std::vector<Difference> explain(const Cases& cases) const {
     std::vector<judge::Testimony> failures;
     for (const CaseResult* entry : cases) failures.push_back(testimony(*entry));

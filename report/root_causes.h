@@ -2,7 +2,7 @@
 // steps that are about something else. Failures are grouped by what differs, then by the rule that
 // best explains them. Console, JSON, HTML and selftest all begin here.
 //
-// Pure: the same result makes the same differences, whatever order its cases ran in.
+// Pure: the same result makes the same root causes, in any order of its cases.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ struct Difference {
   // Never empty. The first shows it best: it fails the run, checks the rule, and in the fewest
   // steps.
   std::vector<const run::CaseResult*> cases{};
-  // So many of a failure's cases, at the end of the list, are warnings only. 0 for other kinds.
+  // How many of a failure's cases, at the end of the list, are warnings only. 0 for other kinds.
   std::size_t warnings = 0;
 
   // Its cases without those that are warnings beside failures. Valid as long as this object.
@@ -52,8 +52,8 @@ struct Difference {
   [[nodiscard]] bool is_open() const;
 };
 
-// Of the failed cases: failures, then warnings, then what a baseline knows, each with what is most
-// likely the root first.
+// The root causes of the failed cases: failures, then warnings, then what a baseline knows, each
+// with what is most likely the root first.
 [[nodiscard]] std::vector<Difference> differences(const run::SuiteResult& result,
                                                   const scenario::Catalogue& catalogue,
                                                   bool strict);

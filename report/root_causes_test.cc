@@ -126,8 +126,8 @@ TEST(Differences, WhatADifferenceBreaksByItselfCounts) {
   EXPECT_EQ(run.found().at(0).blocked(), 2U);  // neither case is about it
 }
 
-// A rule that does not bind the store is the cause all the same of what breaks others: one
-// difference, shown by a case that fails the run.
+// A rule that does not apply to the store is the cause all the same of what breaks others: one root
+// cause, shown by a case that fails the run.
 TEST(Differences, FailuresAreNamedByWhatWarningsShow) {
   SeenRun run({{.id = "a", .attributed = "R-MUST-1", .direct = "R-MUST-1"},
                {.id = "b", .attributed = "R-MUST-1", .direct = "R-MUST-1"},

@@ -1,7 +1,7 @@
 // The file that a run writes as it goes: what it has found so far, so that a kill loses no more
-// than what was not found yet, and with --evidence all that was asked and answered, so that it can
-// be judged again. Where it stands, what becomes of one that an earlier run has left there, and
-// what is reported to the user.
+// than what was not found yet, and with --evidence all requests and answers, so that it can be
+// judged again. Where it stands, what becomes of one that an earlier run has left there, and what
+// is reported to the user.
 //
 //   RunEvidence evidence(context, complain);
 //   if (!evidence.open("run.fpe")) return;
@@ -50,11 +50,11 @@ class RunEvidence {
   // The endpoint that the run is to use. `endpoint` and this must outlive it.
   [[nodiscard]] endpoint::Endpoint& of(endpoint::Endpoint& endpoint);
 
-  // The head; of a file with packets before anything is asked, and again when the preflight has
+  // The head; of a file with packets before the first request, and again when the preflight has
   // shown what the store is like. Without --evidence this begins a file beside the reports, which
   // is removed when they are written; none where no report goes to a file.
   void begin(const EvidenceHead& head, const scenario::Library& library);
-  // The same of a run that goes on: in the file that it has left, where neither of the two has
+  // The same of a run that continues: in the file that it has left, where neither of the two has
   // packets, else in a new one, which gets what had `finished`.
   void go_on(const SavedRun& earlier, const std::vector<run::FinishedCase>& finished,
              const EvidenceHead& head, const scenario::Library& library);
@@ -67,7 +67,7 @@ class RunEvidence {
 
   // Were the reports written? Then nobody needs a file without packets, else the user learns where
   // it is. What a file has lost, as somebody removed it, is written to `spare` then. False where
-  // evidence was asked for and is not whole, after an error.
+  // evidence was requested and is not whole, after an error.
   [[nodiscard]] bool end(const std::string& json, bool written, const std::string& spare);
 
  private:

@@ -34,7 +34,7 @@ std::string of_version(const std::string& file, const std::string& version) {
       file, escape(version, 40), suite_version());
 }
 
-// The result of a record; null, and a complaint of it, where `library` has no such case.
+// The result of a record; null, and an error, where `library` has no such case.
 std::optional<run::FinishedCase> finished_case_of(const JsonMembers& record,
                                                   const scenario::Library& library,
                                                   const JsonDiagnostic& diagnostic) {
@@ -80,7 +80,7 @@ std::string contradiction(const SavedRun& kept, const RunEnd& end, const run::Su
   return {};
 }
 
-// Why cases are missing, so many of `cases`; empty where none is.
+// How many of `cases` are missing, and why; empty where none is.
 std::string why_not_whole(const SavedRun& kept, std::size_t missing, std::size_t cases) {
   if (!kept.end.empty()) return missing == 0 ? "" : "the run did not finish";
   std::string out =

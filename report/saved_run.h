@@ -1,5 +1,5 @@
-// What a file of evidence says of the cases of its run: enough to make reports of it, and to go on
-// with the run, whether it has packets or not. See docs/EVIDENCE.md.
+// What a file of evidence says of the cases of its run: enough to make reports of it, and to
+// continue with the run, whether it has packets or not. See docs/EVIDENCE.md.
 //
 //   const auto kept = read_saved_run(*scenario::read_file("report.json.unfinished"));
 //   const auto cases = read_cases(*kept, library);
@@ -20,7 +20,7 @@
 
 namespace fencepost::report {
 
-// Of a case that has finished, as a record has it. What was undecided is run once more in the end.
+// The record of a case that has finished. What was undecided is run once more in the end.
 [[nodiscard]] std::string case_json(const run::CaseResult& result, bool undecided,
                                     bool with_transcript);
 
@@ -35,7 +35,7 @@ struct SavedRun {
 // Does it begin as such a file does, in the form of this version or of an earlier one?
 [[nodiscard]] bool is_saved_run(const scenario::SourceFile& file);
 
-// The error says which file, and why it is none, or not one of this version.
+// The error says which file, and why it is not evidence, or not of this version.
 [[nodiscard]] Result<SavedRun, std::string> read_saved_run(const scenario::SourceFile& file);
 
 // The results, each as it was kept last. `library` must outlive them; the error names a case that

@@ -28,7 +28,7 @@ std::string member_text(const json& object, const char* name) {
   if (found == object.end() || !found->is_string()) return {};
   constexpr std::size_t kMaxShown = 300;
   const auto& text = found->get_ref<const std::string&>();
-  // It goes to a terminal, whoever wrote it.
+  // It goes to a terminal, and anybody may have written it.
   return text::one_line(text.size() <= kMaxShown ? text : text.substr(0, kMaxShown) + "...");
 }
 
@@ -71,8 +71,8 @@ std::set<std::string> ids_in(const json& object, const char* list) {
   return out;
 }
 
-// What a report says twice and not alike, whatever version has written it; empty: nothing. It was
-// changed then, and shows nothing.
+// What a report says twice and not alike, in any version of reports; empty: nothing. It was changed
+// then, and shows nothing.
 std::string contradiction_in(const json& document, const Column& column) {
   const auto list = document.find("cases");
   if (list == document.end() || !list->is_array()) return "it has no cases";
@@ -355,7 +355,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
   }
   for (const json& entry : *states) {
     const std::string state = member_text(entry, "state");
-    // What is left open is told by its outcomes.
+    // The outcomes say what is left unspecified.
     if (!state.empty() && state != "open") out.states[member_text(entry, "id")] = state;
   }
   read_findings(document, out);

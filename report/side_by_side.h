@@ -36,7 +36,7 @@ using SeenWords = std::map<std::string, std::set<std::string>>;
 struct ColumnCase {
   std::string title{};
   std::string verdict{};  // passed, failed, warning, expected-failure, inconclusive, ...
-  bool passes = false;    // whatever a baseline says to it
+  bool passes = false;    // regardless of what a baseline says to it
   std::string requirement{};
   std::size_t step = 0;  // from 1; 0: none
   std::size_t line = 0;
@@ -93,11 +93,11 @@ struct ComparedRow {
   std::string text;
   std::vector<std::string> cells{};  // the state or verdict; of what was seen, its words: "a, b"
   // Between two columns that say something: skipped, not-run, not-shown and inconclusive say
-  // nothing. Of a finding, whether any column does not have it, too.
+  // nothing. For a finding, whether any column does not have it, too.
   bool differs = false;
-  // Of forms and unspecified points: those that saw it otherwise in one run than in another. They
-  // decide whether it differs: what only one run has seen is no difference, the other did not come
-  // so far.
+  // For forms and unspecified points: the cases that saw it otherwise in one run than in another.
+  // They decide whether it differs: what only one run has seen is no difference, the other did not
+  // come so far.
   std::vector<std::string> cases{};
 };
 
@@ -144,7 +144,7 @@ struct ColumnScore {
 // As docs/compare.schema.json says.
 [[nodiscard]] std::string side_by_side_json(const SideBySide& found,
                                             const scenario::Catalogue& catalogue);
-// One page that is complete in itself.
+// One self-contained page.
 [[nodiscard]] std::string side_by_side_html(const SideBySide& found,
                                             const scenario::Catalogue& catalogue);
 

@@ -151,7 +151,7 @@ class SideBySideText {
     return out;
   }
 
-  // Of the runs that fail in the same way, the first one speaks.
+  // If runs fail in the same way, the first one is shown.
   void cases() {
     const std::size_t all = differing_rows(found_.cases);
     if (all == 0) return;
@@ -319,7 +319,7 @@ ordered_json compare_document(const SideBySide& found, const scenario::Catalogue
   return out;
 }
 
-// "1 requirement, 2 cases and 1 open point".
+// "1 requirement, 2 cases and 1 unspecified point".
 std::string what_differs(const SideBySide& found) {
   std::vector<std::string> parts;
   const auto add = [&](const std::vector<ComparedRow>& rows, const char* noun) {

@@ -1,4 +1,4 @@
-// What every report says of clients that asked at once.
+// What every report says of concurrent clients.
 #include "report/stress_section.h"
 
 #include <string>

@@ -24,7 +24,7 @@ codec::ErrorCode another(codec::ErrorCode code) {
   return codec::kErrorCodes.at((index + 1) % codec::kErrorCodes.size());
 }
 
-// What a store never answers, spelled as close to the right reply as possible.
+// What a store never answers, spelled as close to the expected reply as possible.
 scenario::Outcome wrong(const scenario::Outcome& right) {
   scenario::Outcome out = right;
   if (const auto* plain = std::get_if<scenario::PlainReply>(&right.what)) {
@@ -131,7 +131,7 @@ class Mutator {
   }
 
   static void make_wrong(scenario::Expectation& expect) {
-    // Of several outcomes that are all right, the wrong form of one may be another.
+    // If there are several allowed outcomes, the wrong form of one may be another.
     if (expect.outcomes.size() > 1) {
       expect.outcomes = {
           scenario::Outcome{.what = scenario::ExactBytes{{scenario::LiteralBytes{"+CANARY\r\n"}}}}};

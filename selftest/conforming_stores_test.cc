@@ -63,7 +63,7 @@ TEST(ConformingStores, NamesTheDecisionsThatFailACase) {
     if (test_case.id == "expiry.number.zero") cases.push_back(test_case);
   }
   ASSERT_EQ(cases.size(), 1U);
-  // A case that takes the habit of the reference store for a rule.
+  // A case that takes observed behaviour of the reference store for a rule.
   std::get<scenario::RequestStep>(cases[0].steps[1].what).expect.outcomes = {
       {scenario::PlainReply{codec::ReplyKind::kOk}}};
   const std::atomic<bool> stop{false};

@@ -54,7 +54,7 @@ class ListeningHandler final : public Handler {
     knows_expiry_ = false;
   }
 
-  // Asked again and again while time passes: what has not changed since is kept once.
+  // Repeated while time passes: what has not changed since is kept once.
   [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
     const auto next = store_->next_expiry();
     if (!std::exchange(knows_expiry_, true)) {

@@ -41,7 +41,8 @@ struct Call {
   std::optional<std::chrono::microseconds> next_expiry{};  // kNextExpiry
 };
 
-// Of endpoints in process, whose sessions begin at the same time and share nothing.
+// Holds the conversations of endpoints in process, whose sessions begin at the same time and share
+// nothing.
 class Conversations {
  public:
   // Passes all calls on, and keeps the requests to the stores of callers that say who they are

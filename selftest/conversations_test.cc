@@ -22,7 +22,7 @@ std::unique_ptr<endpoint::InProcessEndpoint> store_named(const std::string& faul
   return endpoint::make_in_process_endpoint(std::move(options));
 }
 
-// Asks as a case does: `steps` gets a client that is ready, and the session.
+// Sends requests as a case does: `steps` gets a client that is ready, and the session.
 template <typename Steps>
 void converse(endpoint::Endpoint& endpoint, const std::string& caller, const Steps& steps) {
   auto session = endpoint.open_session({.caller = caller});

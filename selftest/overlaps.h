@@ -28,7 +28,7 @@ struct OverlapResult {
   const store::Fault* fault = nullptr;  // null: the correct store
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::size_t runs = 0;
-  // Of the run that found a violation.
+  // These describe the run that found a violation.
   std::string requirement{};        // empty: none did
   std::size_t operations = 0;       // that were over by then
   std::size_t counter_example = 0;  // operations that the violation names

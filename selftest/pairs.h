@@ -36,7 +36,7 @@ struct PairResult {
   std::array<const store::Fault*, 2> faults{};
   codec::DialectId dialect = codec::DialectId::kDeployed;
   std::string error{};               // why it could not be run; empty when it was
-  std::vector<std::string> rules{};  // of the differences, in the order of the report
+  std::vector<std::string> rules{};  // of the root causes, in the order of the report
   std::array<bool, 2> named{};       // among the first: by a rule that this fault breaks
   // The fault that no case sees: each gives the pair the same verdict as the other fault alone.
   const store::Fault* hidden = nullptr;
@@ -53,7 +53,7 @@ struct PairsResult {
 };
 
 // Pairs of faults that can be in one store, that no transport or race is needed for, and that break
-// no rule in common: of those one difference would be right. Each is met in one dialect. The same
+// no rule in common: one root cause would be right for those. Each is met in one dialect. The same
 // seed makes the same pairs.
 [[nodiscard]] PairsResult run_pairs(const std::vector<scenario::Case>& cases,
                                     const scenario::Catalogue& catalogue, const OpenFaults& open,

@@ -96,7 +96,7 @@ class Selftest {
     Conversations received{};
     std::vector<run::FinishedCase> passed{};
   };
-  // Of the runs of faults (no documents) and of conforming variants.
+  // Identifies the runs of faults (no documents) and of conforming variants.
   using RunKind = std::pair<codec::DialectId, std::optional<store::RightBy>>;
 
   // Calls `one` with each number below `count`, on a few threads.
@@ -154,7 +154,7 @@ class Selftest {
     for (const codec::DialectId dialect : options_.dialects) {
       work_.push_back({.fault = nullptr, .dialect = dialect});
       references_[{dialect, std::nullopt}];
-      // What they say does not depend on the way that requests take.
+      // What they say does not depend on the path of requests.
       if (options_.over_the_wire) continue;
       work_.push_back({.fault = nullptr, .dialect = dialect, .canaries = true});
     }
@@ -317,7 +317,7 @@ class Selftest {
                 reference);
   }
 
-  // Would the cases ask the same of the same store? All else is the same in all runs.
+  // Would the cases send the same to the same store? All else is the same in all runs.
   static bool are_alike(const run::SuiteOptions& one, const run::SuiteOptions& other) {
     const auto decisive = [](const run::SuiteOptions& options) {
       const run::RunSettings& settings = options.settings;

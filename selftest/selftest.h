@@ -67,9 +67,9 @@ struct SelftestOptions {
 
 // How well a report says what is wrong with a faulty store.
 struct Diagnosis {
-  std::vector<std::string> rules{};  // of the differences, in the order of the report
+  std::vector<std::string> rules{};  // of the root causes, in the order of the report
   bool right = false;                // the first is of a rule that the fault breaks
-  std::size_t failures = 0;          // that checked the rule of their difference: not blocked
+  std::size_t failures = 0;          // that checked the rule of their root cause: not blocked
   std::size_t attributed = 0;        // of these, to a rule that the fault breaks
 };
 
@@ -83,22 +83,22 @@ struct SubjectResult {
   std::vector<const scenario::Case*>
       detecting{};  // failed, and cite a requirement that the fault breaks
   std::vector<const scenario::Case*> non_detecting{};  // failed, and cite none of them
-  // Failed by a rule that does not bind a store of this dialect, which is a warning.
+  // Failed by a rule that does not apply to a store of this dialect, which is a warning.
   std::vector<const scenario::Case*> warned{};
-  bool owes = true;  // a fault: do all rules that it breaks bind such a store?
-  // Of a fault: what the failures, or else the warnings, come to in the words of a report.
+  bool owes = true;  // a fault: do all rules that it breaks apply to such a store?
+  // For a fault: the summary of its failures, or else of its warnings, in the words of a report.
   Diagnosis diagnosis{};
   std::set<std::string>
       attributed{};  // requirements that failures, warnings or root causes are attributed to
   std::vector<const scenario::Case*> inconclusive{};  // decided nothing
   std::vector<const scenario::Case*> skipped{};
   std::chrono::microseconds duration{0};
-  std::chrono::microseconds time_to_kill{0};        // until the first killer had failed
+  std::chrono::microseconds time_to_kill{0};        // until the first detecting case had failed
   const scenario::Case* first_detecting = nullptr;  // that one; null when there is none
 
   // Did the suite say the right thing? The correct store: nothing failed, nothing is inconclusive.
   // A benign one: nothing failed. A fault: a case that cites a broken requirement failed or, where
-  // not all of these bind such a store, was warned of. A null store: no case passed.
+  // not all of these apply to such a store, was warned of. A null store: no case passed.
   [[nodiscard]] bool as_it_should_be() const;
   // A fault that is caught only as a warning.
   [[nodiscard]] bool only_warned() const;

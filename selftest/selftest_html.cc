@@ -38,7 +38,7 @@ std::string seconds(std::chrono::microseconds time) {
   return value < 120 ? fmt::format("{:.1f} s", value) : fmt::format("{:.1f} min", value / 60);
 }
 
-// Of the stores of one kind: how many are as they should be, where every dialect counts.
+// For the stores of one kind: how many are as they should be, where every dialect counts.
 struct Score {
   std::size_t good = 0;
   std::size_t all = 0;
@@ -58,7 +58,7 @@ std::size_t bad_references(const SelftestResult& result) {
 
 // --- the verdict in words ----------------------------------------------------------------------
 
-// Every fault of the catalogue that ran, whatever it takes to see it.
+// Every fault of the catalogue that ran, regardless of what it takes to see it.
 std::size_t faults_run(const ordered_json& document) { return document["faults"].size(); }
 
 bool whole_catalogue(const ordered_json& document) {

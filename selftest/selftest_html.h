@@ -9,7 +9,7 @@
 
 namespace fencepost::selftest {
 
-// The page for a result, complete or interrupted. Texts stay text, whatever bytes they hold.
+// The page for a result, complete or interrupted. Texts stay text, with any bytes.
 [[nodiscard]] std::string selftest_html(const SelftestResult& result, std::uint64_t seed);
 
 }  // namespace fencepost::selftest

@@ -152,7 +152,8 @@ TEST_F(SelftestHtml, SaysThatAllIsProvedOfTheWholeCatalogueOnly) {
   }
   EXPECT_THAT(page(), HasSubstr("<span id=\"p_verdict\">The suite is proved</span>"));
   EXPECT_THAT(page(), Not(HasSubstr("only with --endpoint")));
-  // Over the wire the whole is another one: B13 is not met there, nor what needs simulated clients.
+  // Over the network the whole is another one: B13 is not met there, nor what needs simulated
+  // clients.
   result_.has_canaries = false;
   EXPECT_THAT(page(), Not(HasSubstr("The suite is proved")));
   const auto direct =
@@ -198,7 +199,7 @@ TEST_P(SelftestReason, IsGivenForASurvivor) {
   kills_.requirements = {std::string(run.fault->requirements.front())};
   row.change(run, kills_, stands_by_);
   result_.interrupted = row.reason == std::string("interrupted");
-  result_.has_canaries = !row.excused;  // what is excused, is over the wire
+  result_.has_canaries = !row.excused;  // what is excused, is over the network
   const json survivors = document()["survivors"];
   ASSERT_EQ(survivors.size(), 1U);
   EXPECT_EQ(survivors[0]["id"], row.fault);
@@ -252,7 +253,7 @@ TEST_F(SelftestHtml, CountsAStoreWhenItIsRightInEveryDialect) {
 
 TEST_F(SelftestHtml, CountsFaultsThatNeedConcurrencyApart) {
   add(result_.faults, "L06");
-  result_.has_canaries = false;  // as over the wire
+  result_.has_canaries = false;  // as over the network
   const json out = document();
   EXPECT_EQ(out["score"]["faults"]["total"], 1);
   EXPECT_EQ(out["score"]["concurrency_faults"]["total"], 1);
@@ -264,7 +265,7 @@ TEST_F(SelftestHtml, ExcusesFaultsOfConcurrentRequestsOverTheNetworkOnly) {
   add(result_.faults, "L06");
   EXPECT_FALSE(result_.proved());
   EXPECT_EQ(document()["survivors"][0]["excused"], false);
-  result_.has_canaries = false;  // as over the wire
+  result_.has_canaries = false;  // as over the network
   EXPECT_TRUE(result_.proved());
   const json survivor = document()["survivors"][0];
   EXPECT_EQ(survivor["excused"], true);

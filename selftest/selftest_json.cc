@@ -195,7 +195,7 @@ ordered_json overlaps(const SelftestResult& result) {
   return out;
 }
 
-// How many stores of the catalogue can run at such an endpoint, whatever was selected.
+// How many stores of the catalogue can run at such an endpoint, regardless of what was selected.
 ordered_json catalogue_sizes(bool over_the_wire) {
   std::map<store::FaultKind, std::size_t> sizes;
   std::size_t elsewhere = 0;

@@ -1,5 +1,5 @@
-// Each open point at which a store may refuse a request that changes something, or take it: one
-// that says the one and does the other must be caught.
+// Each unspecified point at which a store may refuse a request that changes something, or take it:
+// one that says the one and does the other must be caught.
 
 #include "reference_store/faults/two_faced.h"
 
@@ -31,7 +31,7 @@ const scenario::Library& library() {
   return loaded;
 }
 
-// An axis, with a decision that takes the request and one that refuses it.
+// A choice, with a decision that takes the request and one that refuses it.
 struct OpenChange {
   const char* choice;
   const char* taken;
@@ -101,7 +101,7 @@ std::string decision(const OpenChange& change, const char* decided) {
   return out;
 }
 
-// The cases about the open point.
+// The cases about the unspecified point.
 std::vector<const scenario::Case*> cases_about(std::string_view choice) {
   const std::string_view id =
       store::kChoices.at(store::Decisions::choice_index(choice)).requirement;
@@ -113,7 +113,7 @@ std::vector<const scenario::Case*> cases_about(std::string_view choice) {
   return out;
 }
 
-// How many fail, and charge an effect that is not that of the reply.
+// How many fail, with an attribution to an effect that is not that of the reply.
 std::size_t failed_cases(const OpenChange& change, const char* says, const char* does) {
   const store::TwoFaces faces = {.says = *store::parse_decisions(decision(change, says)),
                                  .does = *store::parse_decisions(decision(change, does)),

@@ -3,7 +3,7 @@
 usage: anywhere_test.py BUILD_BIN_DIR [unittest arguments]
 
 The program is a copy in a folder whose name a shell, a list or a configuration file would take apart. Nothing is built: the
-scripts get a cmake that only writes down what it is asked.
+scripts get a cmake that only writes down its arguments.
 """
 
 import json
@@ -175,7 +175,7 @@ class Scripts(FolderTest):
 
 class Commit(FolderTest):
     def test_of_a_source_of_another_user(self):
-        """git refuses a folder of another user, unless it is told otherwise."""
+        """git refuses a folder of another user, unless its settings allow it."""
         as_nobody(self)
         source = self.folder / TAKEN
         git = ("git", "-c", "user.name=n", "-c", "user.email=e", "-C", source)

@@ -159,7 +159,7 @@ class BaselineTest(harness.FolderTest):
         self.assertIn(f"known.yaml:{self.line_of('wrong.value')} knows", message)
         self.assertIn(SIGNATURE, message)
         self.assertIn(SIGNATURE.replace("got $4", "got $5"), message)
-        # The signature that the run shows is the one to copy, whatever the message says by now.
+        # The signature that the run shows is the one to copy, regardless of what the message says by now.
         self.assertIn("\n  signature " + SIGNATURE + "\n", self.said)
         self.assertEqual(self.certify(RIGHT), 0)
 

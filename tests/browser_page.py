@@ -17,7 +17,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 HANG = 120  # seconds after which a page counts as hung
 
 # The driver's load event is not enough: it may be that of the page before. The page marks the moment when it is drawn; an
-# observer is told of the mark whether it was made before or comes later. False in any other page.
+# observer is notified of the mark whether it was made before or comes later. False in any other page.
 WHEN_DRAWN = """
 const [page, done] = arguments;
 const drawn = (list, observer) => {
@@ -67,7 +67,7 @@ class PageTest(unittest.TestCase):
         cls.browser.get_log("performance")  # the browser's own first page
 
     def tearDown(self):
-        """Whatever a test did: the page asked for nothing but itself, and complained of nothing."""
+        """After any test: the page loaded nothing but itself, and reported no error."""
         for entry in self.browser.get_log("performance"):
             message = json.loads(entry["message"])["message"]
             if message["method"] == "Network.requestWillBeSent":

@@ -27,7 +27,7 @@ AT_ONCE = 4
 SHORT = ("--timeout", "1s")
 
 
-# Of each family of cases, what is not said by its other members.
+# The members of each family of cases that show what the others do not.
 SOME_OF_EACH = (
     "get.missing", "get.value.[el]*", "set.value.t*", "key.upper-case.*", "set.condition.present.*", "set.expiry.of-1*",
     "del.*", "vdel.*", "session.m*", "error.*.not-authorized", "error.u*.of-words", "malformed.get.*-alone",
@@ -45,7 +45,7 @@ def certify(adapter, *options):
     """(result, JSON report) of a run."""
     with tempfile.TemporaryDirectory() as folder:
         file = pathlib.Path(folder) / "certificate.json"
-        # Several runs at once are not to have more adapters than the machine can keep in time.
+        # Concurrent runs are not to have more adapters than the machine can keep in time.
         jobs = () if "-j" in options else ("-j", "8")
         result = run("certify-client", "--json", file, *jobs, *options, "--", *adapter)
         return result, json.loads(file.read_text(encoding="utf-8")) if file.exists() else None

@@ -79,7 +79,7 @@ class Certify(CliTest):
         self.assertEqual("deployed", self.load_report()["dialect_observed"])
 
     def connections(self):
-        """How many connections the cases made, and how often a case went on with another's."""
+        """How many connections the cases made, and how often a case continued with another's."""
         notes = [entry["summary"] for case in self.load_report()["cases"] for entry in case["transcript"]
                  if entry["direction"] == "event"]
         return (sum(note.startswith("connected as") for note in notes), sum(note.startswith("continues as") for note in notes))
@@ -127,7 +127,7 @@ class Certify(CliTest):
             both = named & {case["id"] for case in cases if case["divergences"] == ["keynotify-error"]}
             self.assertTrue(both)
             self.assertEqual(both if judged == "documented" else set(), named - failed)
-            # Open points accept one outcome in the form of either dialect, but a strict profile only its own.
+            # Unspecified points accept one outcome in the form of either dialect, but a strict profile only its own.
             because = f"has the form of the {spoken} dialect, and this run judges by the {judged} one"
             self.assertEqual([], [case["id"] for case in cases
                                   if case["verdict"] == "failed" and because not in case["message"]])
@@ -656,7 +656,7 @@ class Serve(CliTest):
 
 
 class WrongStores(CliTest):
-    """Stores that are wrong on purpose, over the wire."""
+    """Stores that are faulty on purpose, over the network."""
 
     def test_a_served_fault_is_caught_by_the_rule_that_it_breaks(self):
         server = self.serve("--dialect", "deployed", "--fault", "nx-overwrites")

@@ -1,4 +1,4 @@
-"""A client of bytes for clients_test.py: what it sends, no library does. Asks the broker of FENCEPOST_HOST and FENCEPOST_PORT.
+"""A client of bytes for clients_test.py: what it sends, no library does. Uses the broker of FENCEPOST_HOST and FENCEPOST_PORT.
 
 usage: clients_raw.py limits | at-once N | again | again-without-dup
 """
@@ -13,7 +13,7 @@ ANSWERS = "clients/raw/services/statestore/_any_/command/invoke/response"
 
 
 def packet(first, body):
-    """Of at most 16383 bytes."""
+    """A packet of at most 16383 bytes."""
     size = len(body)
     return bytes([first]) + (bytes([size]) if size < 128 else bytes([size % 128 | 128, size // 128])) + body
 
@@ -39,7 +39,7 @@ class Client:
         self.read(9)
 
     def read(self, kind):
-        """The body of the next packet, which is of this kind; responses on the way are acknowledged. None: the end."""
+        """The body of the next packet, which is of this kind; responses before it are acknowledged. None: the end."""
         while True:
             try:
                 first = self.file.read(1)

@@ -118,7 +118,7 @@ class JudgedCommand(FolderTest):
         self.assertEqual((1, []), (report["requests"], report["findings"]))
         result, report, _ = self.judge("sh", "-c", script.replace("-q 1", "-q 0"), options=options)
         self.assertEqual((1, ["ENV-QOS-2"]), (result.returncode, [finding["rule"] for finding in report["findings"]]))
-        # Who does not trust the certificate is told of.
+        # A client that does not trust the certificate is reported.
         stranger = run("serve", "--port", 0, "--judge-clients", "--tls", self.folder / "other.pem", "--", "sh", "-c",
                        "mosquitto_pub -V 5 -h $FENCEPOST_HOST -p $FENCEPOST_PORT --cafile /etc/ssl/certs/ca-certificates.crt "
                        "-t any -m any")

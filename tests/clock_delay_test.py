@@ -1,4 +1,4 @@
-"""A right store may be slow, and its clock may differ from ours: no case may fail it for that.
+"""A conforming store may be slow, and its clock may differ from ours: no case may fail it for that.
 
 usage: clock_delay_test.py BUILD_BIN_DIR [unittest arguments]
 Certifies the reference store, over MQTT and in process, with delays and clocks of its own. What cannot be proved must
@@ -17,7 +17,7 @@ SKEW_CASES = ["version.skew.just-within-a-minute-is-accepted", "version.skew.jus
 
 
 class Run:
-    """`fencepost certify`, started at once; result() waits for it."""
+    """`fencepost certify`, started immediately; result() waits for it."""
 
     def __init__(self, test, endpoint, *arguments):
         self.endpoint = endpoint

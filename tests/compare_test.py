@@ -259,7 +259,7 @@ class KubernetesTest(harness.FolderTest):
         return document, container
 
     def pods(self, name, **changes):
-        """Runs every pod of the Job as a process here, at once; their exit codes and what they said."""
+        """Runs every pod of the Job as a process here, in parallel; their exit codes and what they said."""
         document, container = self.job(name)
         variables = {entry["name"]: entry["value"] for entry in container["env"]} | changes
         path = f"{pathlib.Path(FENCEPOST).parent}:{os.environ['PATH']}"

@@ -164,7 +164,7 @@ class Evidence(harness.FolderTest):
         self.assertEqual(1, judged.returncode, judged.stdout + judged.stderr)
         self.assertIn("changed: 1 (own.missing)", judged.stdout)
         self.assertIn("own.missing: was passed, is failed GET-MISS-1", judged.stdout)
-        # What was never asked decides nothing.
+        # What was never requested decides nothing.
         self.write("own.yaml", cases.replace("get: k", "get: other"))
         judged = self.judge("--scenarios", "own.yaml")
         self.assertEqual(4, judged.returncode, judged.stdout + judged.stderr)

@@ -10,10 +10,10 @@ import signal
 import harness
 from harness import HANG, NOBODY, connections_to, run, wait_until
 
-# Of every area that random requests can show.
+# Faults of every area that random requests can show.
 FAULTS = ["C05", "C09", "C13", "C15", "C20", "S01", "S04", "S08", "S11", "S17", "X02", "X09", "X14", "D01", "D06", "H10", "H14",
           "H20", "F01", "F06", "F12", "N03", "N10", "N14", "M20"]
-# What is wrong with these shows only after some time, in which nothing is asked.
+# What is wrong with these shows only after some time without requests.
 NEED_WAITS = ["S11", "X09"]
 
 # Writes as many keys as the store holds, and so needs all the room that there is.
@@ -214,7 +214,7 @@ class Explore(harness.FolderTest):
         interrupted = self.start_program("explore", "--endpoint", url, "--duration", "5m", "--seed", "6", "-j", "8",
                                          cwd=self.folder)
         self.assertIn("explore", interrupted.stdout.readline())
-        # Several workloads are under way: each has a connection of its own.
+        # Several workloads run at the same time: each has a connection of its own.
         wait_until(lambda: connections_to(server.port) >= 4)
         code, out = self.stop(interrupted, signal.SIGINT)
         self.assertEqual(code, 130, out)

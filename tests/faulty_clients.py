@@ -2,7 +2,7 @@
 """Wrong and unusual clients, for certify_client_test.py: the adapter of adapters/python_paho/ with one thing changed.
 
     faulty_clients.py NAME      the adapter that is wrong, or unusual, in this way
-    faulty_clients.py --list    a line for each, JSON: kind, name, the rule that must be charged first, a case that shows it"""
+    faulty_clients.py --list    a line for each, JSON: kind, name, the rule of the first failure, a case that shows it"""
 
 import inspect
 import json

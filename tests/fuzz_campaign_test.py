@@ -229,7 +229,7 @@ AddressSanitizer:DEADLYSIGNAL
 
 class Reading(unittest.TestCase):
     def test_failures(self):
-        """Of this repository's files, wherever the compiler has found them."""
+        """A failure names only this repository's files, in any place where the compiler has found them."""
         for expected, report in REPORTS.items():
             self.assertEqual(libfuzzer.read_failure(report, ROOT), libfuzzer.Failure(*expected), report)
 

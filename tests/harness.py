@@ -45,19 +45,19 @@ PLUGIN = BIN / "fencepost_statestore.so"
 PRELOAD = os.environ.get("FENCEPOST_TEST_PRELOAD", "")
 SANITIZED = bool(os.environ.get("FENCEPOST_TEST_SANITIZED"))
 SLOW = ["--timeout-scale", "5"] if SANITIZED else []
-# Of ci/test without --full.
+# True in ci/test without --full.
 IN_GATE = bool(os.environ.get("FENCEPOST_GATE"))
 # Seconds after which a program counts as hung. No test measures speed.
 HANG = 300
 # Seconds for what must not wait for each case: a hundredth of what a time-out of each would take, on a machine that is busy.
 SOON = 60
-# Why a case may be undecided on a right store: a machine that was too busy, or a clock that is not known well enough.
+# Why a case may be undecided on a conforming store: a machine that was too busy, or a clock that is not known well enough.
 FOR_WANT_OF_TIME = re.compile(
     r"^the reply came \d+ ms after \S+, when it no longer proves anything"
     r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the store's clock")
 # No broker listens there: the port is only root's, and nobody's.
 NOBODY = "mqtt://127.0.0.1:1"
-# A file of cases that each right store passes.
+# A file of cases that each conforming store passes.
 OWN_CASES = """\
 area: own
 cases:
@@ -261,7 +261,7 @@ class Proxy:
         return True
 
     def changed(self, number, up, data):
-        """What goes on in the place of `data`."""
+        """What is sent in the place of `data`."""
         del number, up
         return data
 
@@ -331,12 +331,12 @@ def load_schema(name):
 
 
 def junit_count(root, name):
-    """Of all suites of a JUnit document: tests, failures, errors or skipped."""
+    """The sum over all suites of a JUnit document: tests, failures, errors or skipped."""
     return sum(int(suite.get(name)) for suite in root.findall("testsuite"))
 
 
 class Reports:
-    """What a run of `certify` returned (`code`), said (`out`, and with its complaints `said`) and wrote (`json`, ...).
+    """What a run of `certify` returned (`code`), said (`out`, and with its errors `said`) and wrote (`json`, ...).
 
     `kinds` are the reports that it writes into `folder`; `scenarios` is the text of a file, of several, or empty for the
     built-in cases.
@@ -432,10 +432,10 @@ class Terminal:
 
 
 class FolderTest(unittest.TestCase):
-    """Each test has a folder of its own, `self.folder`, and whatever it starts is ended with it."""
+    """Each test has a folder of its own, `self.folder`, and all that it starts ends with it."""
 
     def assert_none_failed(self, code, report, said):
-        """A run of a right store: what did not pass is undecided, and only for want of time."""
+        """A run of a conforming store: what did not pass is undecided, and only for want of time."""
         failed = [f"{case['id']}: {case['message']}" for case in report["cases"]
                   if case["verdict"] not in ("passed", "skipped", "inconclusive")]
         self.assertEqual([], failed, said)
@@ -507,7 +507,7 @@ class FolderTest(unittest.TestCase):
         return path
 
     def stop(self, process, number):
-        """Sends the signal: the exit code, and what it has said since, with its complaints."""
+        """Sends the signal: the exit code, and what it has said since, with its errors."""
         process.send_signal(number)
         parts = process.communicate(timeout=HANG)
         return process.returncode, "".join(part for part in parts if part)

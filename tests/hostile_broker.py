@@ -331,7 +331,7 @@ def endlessly(*chunks):
 
 
 def once_connected(data):
-    """Sent behind the CONNACK; then all is right, if the client goes on."""
+    """Sent behind the CONNACK; then all is right, if the client continues."""
     return lambda peer: peer.serve(greeting=connack() + data)
 
 

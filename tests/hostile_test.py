@@ -27,7 +27,7 @@ SELECTION = {
     "stress": ["puback.pubrec", "flood.messages", "tcp.cut-after-3", "resp3.escapes"],
     "certify-all": ["puback.pubrec", "flood.messages"],
 }
-# What Paho would not survive, or keep whatever its size.
+# What Paho would not survive, or keep at any size.
 PAHO = {
     "certify": ["puback.pubcomp", "puback.pubrec", "connack.user-properties-10000", "publish.user-properties-2000000",
                 "publish.of-100-mib", "flood.messages"],

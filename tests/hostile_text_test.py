@@ -267,7 +267,7 @@ class HostileText(harness.FolderTest):
         run("certify", "--endpoint", "inproc:?fault=S01", "--run", "set.nx.refuses-equal-value", "--evidence", "good.fpe", "-q",
             "--stress", "none", cwd=self.folder)
         head, rest = evidence_file.parts((self.folder / "good.fpe").read_bytes())
-        # Of digests two are as good as two thousand.
+        # Two digests are as good as two thousand.
         for name in ("case_digests", "requirement_digests"):
             head["evidence"][name] = dict(list(head["evidence"][name].items())[:2])
         self.each_field("r.fpe", head, [["judge", "r.fpe", *REPORTS]], lambda changed: evidence_file.of_parts(changed, rest))

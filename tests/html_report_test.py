@@ -25,7 +25,7 @@ from harness import FENCEPOST, HANG, Reports, must
 MAX_CLEAN_PAGE = 3_000_000  # bytes of the page of a run in which every built-in case passed or was skipped
 MAX_PAGE_OF_ONE_FAULT = 4_000_000
 
-# A case for each verdict that a store in process can have, and bytes that break out of whatever does not hold them.
+# A case for each verdict that a store in process can have, and bytes that break out of any text that is not escaped.
 SCENARIOS = r"""
 area: sample
 cases:
@@ -235,7 +235,7 @@ class HtmlReportTest(PageTest):
         self.open(self.sample)
         name = "expects-other-bytes"
         case = self.sample.cases[name]
-        # The rule of its difference, not the one that the case is about.
+        # The rule of its root cause, not the one that the case is about.
         self.assertEqual(self.text_within(name, "blockquote"),
                          ["GET returns the bytes that SET stored, unchanged."])
         caption = self.text_within(name, "figcaption")[0]

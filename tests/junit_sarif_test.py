@@ -288,7 +288,7 @@ class Junit(unittest.TestCase):
             self.assertIn("actual:   $128\\r\\n" + shown + "\\r\\n\n", test.find("failure").text)
 
     def test_a_warning_is_a_pass_with_an_output_unless_strict(self):
-        # The rule that explains it is of GET, which binds whatever the case is about.
+        # The rule that explains it is of GET, and applies regardless of what the case is about.
         for name, kind in (("verdicts", None), ("strict", "MUST")):
             test = next(test for test in World.runs[name].junit.iter("testcase")
                         if test.get("name") == "warns")
@@ -362,7 +362,7 @@ class Sarif(unittest.TestCase):
                                                 if (result["kind"], result["level"]) == (kind, level)
                                                 for case in result["properties"].get(
                                                     "cases", [result["properties"]["case"]])}
-                # Of a difference that fails cases, those that only warn of it are told with it.
+                # For a root cause that fails cases, those that only warn of it are reported with it.
                 told = lambda verdict: {case for found in run.json["differences"] if found["verdict"] == verdict
                                         for case in found["cases"]}
                 self.assertEqual(by_level("fail", "error"), told("failed"))

@@ -1,4 +1,4 @@
-"""What is left of runs that were killed, and how they go on.
+"""What is left of runs that were killed, and how they continue.
 
 usage: killed_test.py BUILD_BIN_DIR [unittest arguments]
 """
@@ -44,7 +44,7 @@ class Killed(harness.FolderTest):
         return run("certify", "--quiet", *arguments, *SLOW, cwd=self.folder, env=harness.environment())
 
     def kill(self, seconds, *arguments):
-        """What the file of a run has that is killed after so many seconds: the head, and a document a case."""
+        """What the file of a run has that is killed after this number of seconds: the head, and a document a case."""
         journal = self.folder / "r.json.unfinished"
         journal.unlink(missing_ok=True)
         process = self.start_program("certify", "--quiet", "--json", "r.json", *arguments, *SLOW, cwd=self.folder,
@@ -212,7 +212,7 @@ class Killed(harness.FolderTest):
                 done = self.certify("--resume", "run.fpe", "--json", "r.json", *more)
                 self.assertEqual(whole.returncode, done.returncode, done.stdout + done.stderr)
                 self.assertEqual(verdicts(expected), verdicts(self.load("r.json")))
-                # What had been asked until then is kept as it was.
+                # The requests until then are kept as they were.
                 kept = self.folder / ("run.fpe.old" if more else "run.fpe")
                 self.assertEqual(left[:self.whole_bytes(kept)], kept.read_bytes()[:self.whole_bytes(kept)])
                 self.assertFalse((self.folder / "r.json.unfinished").exists())

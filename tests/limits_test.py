@@ -30,7 +30,7 @@ def limited(what, most):
 
 
 def few_processes(most):
-    """Of a user who has no others: the limit does not hold for root, and counts all that a user runs."""
+    """Runs as a user who has no other processes: the limit does not hold for root, and counts all that a user runs."""
     def limit():
         os.setgroups([])
         os.setgid(NOBODY)

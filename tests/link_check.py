@@ -57,7 +57,7 @@ def read_units(listing):
 
 
 def check(units, layers):
-    """(complaints, room -> room -> symbols needed)"""
+    """(errors, room -> room -> symbols needed)"""
     complaints = []
     matrix = collections.defaultdict(collections.Counter)
     definers = collections.defaultdict(set)

@@ -202,7 +202,7 @@ class Run:
         return out
 
     def word(self):
-        """The first complaint."""
+        """The first error."""
         lines = [line for line in self.output.decode("utf-8", "replace").splitlines() if line.strip()]
         return lines[0] if lines else ""
 
@@ -281,7 +281,7 @@ def high_water_mark_kb(pid):
 
 
 def make_report(program):
-    """What a run of a right store has written."""
+    """What a run of a conforming store has written."""
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "report.json"
         subprocess.run([program, "certify", "--endpoint", "inproc:", "--run", "set.*", "-q", "--json", path, "--transcripts",

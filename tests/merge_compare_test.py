@@ -45,11 +45,11 @@ class MergeCompareTest(harness.FolderTest):
             self.assertEqual(merged[member], whole[member], member)
         for member in ("id", "verdict", "level", "forms_observed", "open_points_observed"):
             self.assertEqual([case[member] for case in merged["cases"]], [case[member] for case in whole["cases"]])
-        # Not those of the single run: whether a client that is thrown out hears one more reply is a matter of luck.
+        # Not those of the single run: whether a client that is disconnected receives one more reply is a matter of luck.
         self.assertEqual(merged["latency_ms"]["round_trips"],
                          sum(self.load(f"s{shard}.json")["latency_ms"]["round_trips"] for shard in range(1, SHARDS + 1)))
         junit = ElementTree.parse(self.path("merged.xml")).getroot()
-        # Clients that asked at once: those of the first shard are those of the run.
+        # Concurrent clients: those of the first shard are those of the run.
         findings = merged["stress"]["findings"] if "stress" in merged else []
         at_once = max(1, len(findings)) if "stress" in merged else 0
         self.assertEqual("stress" in merged, "stress" in whole)

@@ -15,7 +15,7 @@ import harness  # noqa: E402
 from hostile_broker import CONNACK, CONNECT, PUBACK, PUBLISH, SUBSCRIBE, packet, text, variable  # noqa: E402
 
 CASES = "envelope.combined.*"
-# What follows the identifier of a property: so many bytes, a text (0), two texts (-1), a number of up to four bytes (-2).
+# What follows the identifier of a property: a number of bytes, a text (0), two texts (-1), a number of up to four bytes (-2).
 FORMS = {0x01: 1, 0x02: 4, 0x03: 0, 0x08: 0, 0x09: 0, 0x0b: -2, 0x11: 4, 0x12: 0, 0x13: 2, 0x15: 0, 0x16: 0, 0x17: 1, 0x18: 4,
          0x19: 1, 0x1a: 0, 0x1c: 0, 0x1f: 0, 0x21: 2, 0x22: 2, 0x23: 2, 0x24: 1, 0x25: 1, 0x26: -1, 0x27: 4, 0x28: 1, 0x29: 1,
          0x2a: 1}
@@ -87,7 +87,7 @@ class Way:
 
 
 class NoUserProperties(Way):
-    """Of the issue's own examples: user properties are lost for clients that take topic aliases."""
+    """One of the issue's own examples: user properties are lost for clients that take topic aliases."""
 
     def delivery(self, publish):
         if ALIASES in self.connect:

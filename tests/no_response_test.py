@@ -2,7 +2,7 @@
 
     no_response_test.py BUILD_BIN_DIR [unittest arguments]
 
-A right store stands behind a proxy that takes something away, or adds something, of what its broker sends: packets of MQTT 5,
+A conforming store stands behind a proxy that removes or adds something in what its broker sends: packets of MQTT 5,
 read here from the standard. Nothing else is wrong, so that only this can be found.
 """
 
@@ -239,7 +239,7 @@ class Silence(Behind):
     def test_malformed_packets(self):
         url = self.behind(with_a_nul_in_the_topic)
         self.assertIn("VIOLATION  ENV-MQTT5-3", self.stress(1, url))
-        # Nobody gets as far as to ask.
+        # No client gets as far as a request.
         for command in ("certify", "explore"):
             self.assertIn("U+0000", self.check(3, command, "--endpoint", url))
 
@@ -342,7 +342,7 @@ class Silence(Behind):
                    "--stress", "none")  # which leaves the reasons to write
         baseline.write_text(baseline.read_text("utf-8").replace("reason: ''", "reason: known"), "utf-8")
         self.check(0, "certify", "--quiet", "--endpoint", "inproc:?fault=C08", "--baseline", baseline, "--stress", "short")
-        # Of 20,000 requests, as many as `short` has, a third of the seeds does not meet the fault.
+        # With 20,000 requests, as many as `short` has, a third of the seeds does not show the fault.
         self.check(1, "certify", "--quiet", "--endpoint", "inproc:?fault=C08+T20", "--baseline", baseline, "--stress", "10s",
                    "--seed", "1")
 

@@ -67,7 +67,7 @@ class Built(unittest.TestCase):
         build(cls.out, "-fsanitize=fuzzer")
 
     def test_every_target_has_options(self):
-        """Scripts take those with a .options file for targets, CMake what it is told: no target is forgotten."""
+        """Scripts take those with a .options file for targets, CMake those in its lists: no target is forgotten."""
         text = (ROOT / "fuzz/CMakeLists.txt").read_text(encoding="utf-8")
         named = re.findall(r"^fencepost_add_fuzz_target\((\w+) LIBRARIES", text, re.MULTILINE)
         for names in re.findall(r"foreach\(name ([\w ]+)\)\s+fencepost_add_fuzz_target", text):
@@ -222,7 +222,7 @@ class RulesCanFail(unittest.TestCase):
         self.assert_complains(rules.check_runs(program), "exit code")
 
     def test_a_target_that_takes_too_few_inputs(self):
-        """More than asked are none too few: libFuzzer reads its corpus folder again in runs of more than a second."""
+        """More runs than requested are enough: libFuzzer reads its corpus folder again in runs of more than a second."""
         program = self.folder / "out/counts_fuzzer"
         for said, complains in (("", True), ("Done 999 runs", True), ("Done 1000 runs", False), ("Done 1006 runs", False)):
             with self.subTest(said):

@@ -22,7 +22,7 @@ ADVICE = "a rule of level should, which is told and breaks nothing"
 UNDECIDED = "a conforming client may do the same, and the summary counts it"
 OPEN = "no sentence that binds clients is broken for certain"
 
-# Wrong ones that are not told as broken, and why not.
+# Faulty ones that are not reported, and why not.
 NOT_BROKEN = {
     **dict.fromkeys(("payload-keynotify-wild", "ts-echo", "ft-refused-nx", "ft-refused-nex", "ft-lost", "ft-expired",
                      "ft-released", "notify-no-resubscribe", "notify-before-suback", "notify-never-subscribed"), ADVICE),
@@ -39,7 +39,7 @@ NOT_BROKEN = {
     "resend-pid-reused-sub": "a client that was started anew has forgotten what waits",
     "no-pingreq-idle-once": "a second of silence more than the half that brokers add may be the machine's",
 }
-# By the millisecond at which it came, this token is another version that the store has told.
+# By the millisecond at which it came, this token is another version that a client has received.
 MAY_BE_RIGHT = {"ft-counter-0"}
 
 

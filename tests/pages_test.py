@@ -52,7 +52,7 @@ class Pages(FolderTest):
         self.assertIn("THE END\n", self.said[-6000:], name)
 
     def wait_for_log(self, text):
-        """A broker of the page is told to end with it, and tells the rest of its log then."""
+        """A broker of the page has to end with it, and then prints the rest of its log."""
         wait_until(lambda: text in self.read("store.log"))
 
     def test_clients(self):

@@ -101,7 +101,7 @@ class Found(ProbeTest):
             url = self.serve("--dialect", dialect, "--quota", quota).url
             found, text = self.probed("--endpoint", url, "--quota-up-to", 1000)
             self.assertEqual({"url": url, "profile": dialect, "capabilities": {"quota": quota}}, found)
-            # Whatever the probe wrote is gone: as many keys fit again.
+            # All that the probe wrote is gone: as many keys fit again.
             again, _ = self.probed("--endpoint", url, "--quota-up-to", 1000)
             self.assertEqual(found, again)
             cases = self.certify_what_was_written()

@@ -1,5 +1,5 @@
-"""Runs `fencepost certify` on stores that do what the article prints and no more, in each profile and wording: a right
-store by its documents fails no case, and where it is judged by others, the rules that it does not keep are named.
+"""Runs `fencepost certify` on stores that do what the article prints and no more, in each profile and edition: a store
+that conforms to its documents fails no case, and where it is judged by others, the rules that it does not keep are named.
 
     profiles_test.py BUILD_BIN_DIR [unittest arguments]
 
@@ -13,7 +13,7 @@ from harness import run
 
 CONFORMANT, FAILED, USAGE = 0, 1, 2
 # What only the deployed service shows, and these stores do not. A case names the first of them that it meets: that an
-# expiry is not told comes after a notification without VALUE in each.
+# expiry is not notified comes after a notification without VALUE in each.
 DEPLOYED_ONLY = {"ENV-STATUS-1", "VER-MISS-1", "NTF-VALUE-3", "NTF-SELF-1", "SET-NOT-APPLIED-3", "KEY-BINARY-1",
                  "LIMIT-KEY-1"}
 VERSIONS = {"NTF-VERSION-1", "NTF-VERSION-2"}

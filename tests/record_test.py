@@ -1,5 +1,5 @@
 """`fencepost record` as its users meet it: a session of clients that are not ours is captured by the broker's plugin, by a
-subscriber and on the wire, and what is made of it passes a right store and fails a wrong one.
+subscriber and on the network, and what is made of it passes a conforming store and fails a faulty one.
 
 usage: record_test.py BUILD_BIN_DIR [unittest arguments]
 """
@@ -180,7 +180,7 @@ class Record(harness.FolderTest):
         return run("certify", "--endpoint", endpoint, "--scenarios", path or self.out, "-q")
 
     def expect_scenario(self, *, all_known=True):
-        """What is recorded holds of a right store, and not of one that is wrong in what was recorded."""
+        """What is recorded holds for a conforming store, and not for one that is faulty in what was recorded."""
         text = self.out.read_text(encoding="utf-8")
         for secret in ("some-user", "some-password", "do-not-tell"):
             self.assertNotIn(secret, text)
@@ -320,7 +320,7 @@ class Record(harness.FolderTest):
         self.assertEqual(recorder.returncode, 3)
         self.assertIn("set:", self.out.read_text(encoding="utf-8"))
 
-    # ---- On the wire
+    # ---- On the network
 
     def test_packets_are_read(self):
         relay = Relay(self.serve().port)

@@ -1,4 +1,4 @@
-"""No password and no key ends in anything that a run prints or writes, whatever goes wrong.
+"""No password and no key ends in anything that a run prints or writes, also in case of an error.
 
     redaction_test.py BUILD_BIN_DIR [unittest arguments]
 
@@ -64,7 +64,7 @@ class RedactionTest(harness.FolderTest):
         return path
 
     def arguments(self, *arguments):
-        """Of `certify` with every kind of report."""
+        """The arguments of `certify` with every kind of report."""
         reports = [word for kind in REPORTS for word in (f"--{kind}", self.outputs / f"report.{kind}")]
         return ["certify", *reports, *SLOW, *arguments]
 
@@ -196,7 +196,7 @@ class Endpoints(RedactionTest):
         path = self.descriptor(json.dumps({
             "url": "inproc:?dialect=documented",
             "roles": {"restricted": {"user": "restricted", "password": ROLE_PASSWORD}}}))
-        # Its roles are its own: the complaint must not quote the password.
+        # Its roles are its own: the error must not quote the password.
         self.expect_no_secret(2, "--descriptor", path, "--profile", "deployed", wrote=False)
 
     def test_keys(self):
@@ -339,7 +339,7 @@ cases:
         word = "xyzzy0815"
         role = "roles:\n  restricted: "
         pem = f"-----BEGIN PRIVATE KEY-----\n    {KEY_MATERIAL}\n    -----END PRIVATE KEY-----\n"
-        # What stands there, and the line and column of the complaint.
+        # What stands there, and the line and column of the error.
         table = [
             (f"mqtt://me:{word}@127.0.0.1\n", "1:1"),
             (f"url: mqtt://me:{word}@127.0.0.1:99999\n", ""),

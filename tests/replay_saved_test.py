@@ -67,7 +67,7 @@ class Folder(harness.FolderTest):
         return {case["id"]: case["outcome"] for case in self.document["cases"]}
 
     def signature_at(self, endpoint):
-        """Of saved.nx."""
+        """The signature of the failure of saved.nx."""
         path = self.write("of/it.yaml", NX.replace("    RECORDED\n", ""))
         self.outcomes(path, endpoint=endpoint, code=1)
         return self.document["cases"][0]["failure"]["signature"]

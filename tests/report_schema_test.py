@@ -12,7 +12,7 @@ from schema_checks import complaints, left_open, taken
 SCHEMA = load_schema("report")
 MAX_CLEAN_REPORT = 2_000_000  # bytes of a run in which every built-in case passed: to be mailed
 
-# One case for each verdict that a store in process can have, and every kind of byte on the wire.
+# One case for each verdict that a store in process can have, and every kind of byte in payloads.
 SCENARIOS = r"""
 area: sample
 cases:
@@ -59,7 +59,7 @@ class ReportTest(harness.FolderTest):
         tests = run.junit.findall("./testsuite/testcase")
         stress = run.json.get("stress")
         findings = stress["findings"] if stress else []
-        at_once = max(1, len(findings)) if stress else 0  # tests of clients that asked at once
+        at_once = max(1, len(findings)) if stress else 0  # tests of concurrent clients
         self.assertEqual(len(tests), len(run.json["cases"]) + at_once)
         self.assertEqual(len({test.get("name") for test in tests}), len(tests))
         expected = {

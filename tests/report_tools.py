@@ -3,7 +3,7 @@
     report_tools.py FOLDER
 
 Does nothing when they are there. The folder is part of the build, never of the repository. Where npm's registry cannot be
-reached, it says at once what is not checked, and ends with the exit code that stands for a skipped test.
+reached, it says immediately what is not checked, and ends with the exit code that stands for a skipped test.
 """
 
 import json

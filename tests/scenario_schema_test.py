@@ -138,7 +138,7 @@ MALFORMED_FAMILY = [
 
 
 def complaints(validator, document):
-    """Where and what, one line each. JSON has no keys but texts, so others are complaints here."""
+    """Where and what, one line each. JSON has no keys but texts, so others are errors here."""
 
     def keys(node, path):
         if isinstance(node, dict):

@@ -1,4 +1,4 @@
-"""What tests ask of each JSON Schema in docs/: that it says something of every member, and that it can refuse."""
+"""What tests require of each JSON Schema in docs/: that it says something of every member, and that it can refuse."""
 
 import copy
 

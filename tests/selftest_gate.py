@@ -9,12 +9,12 @@ import subprocess
 import sys
 import tempfile
 
-# Of the faults that were caught, by fault and dialect: how many the report names first by a rule that they break; and of
-# the failures that came to the rule of their difference, how many are charged to such a rule.
+# For the faults that were caught, by fault and dialect: how many the report names first by a rule that they break; and of
+# the failures that came to the rule of their root cause, how many are attributed to such a rule.
 # Measured: 0.967 and 0.959. What some concurrent faults show depends on the machine, so there is some room.
 MIN_NAMED = 0.95
 MIN_CHARGED = 0.94
-MAX_MEDIAN = 1  # differences that one fault is reported as
+MAX_MEDIAN = 1  # root causes that one fault is reported as
 MAX_MOST = 5
 
 
@@ -27,7 +27,7 @@ def main():
         share = diagnosis[name] / diagnosis[of]
         print(f"diagnosis: {name} {share:.3f}, at least {least}")
         code = code or share < least
-    # A rule that no fault is charged with needs a fault, or cites at the step that shows it.
+    # A rule that no failure of a fault is attributed to needs a fault, or cites at the step that shows it.
     never = diagnosis["rules_never_charged"]
     print(f"rules never charged: {never or 'none'}; differences of one fault: {diagnosis['differences_most']} at most")
     code = code or never or diagnosis["differences_most"] > MAX_MOST

@@ -31,7 +31,7 @@ from harness import FENCEPOST, HANG, run
 from schema_checks import complaints, taken
 
 SCHEMA = harness.load_schema("selftest")
-# Of every kind: some that are caught, one that only meetings show, a right one, one that does no work.
+# Stores of every kind: some that are caught, one that only concurrent requests show, a conforming one, one that does no work.
 SELECTED = ("S0*", "H01", "H19", "B01", "Z02")
 
 
@@ -423,7 +423,7 @@ class SelftestPageTest(PageTest):
         self.click(button)
         self.assertEqual(len(self.shown()), wanted)
 
-    # --- whatever comes ---
+    # --- any input ---
 
     def test_texts_stay_text(self):
         def change(document):

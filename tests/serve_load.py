@@ -33,7 +33,7 @@ def command(*words):
 
 
 class Client:
-    """An MQTT 5 client that does no more than it is told."""
+    """An MQTT 5 client that does only what the test wants."""
 
     def __init__(self, port, name):
         self.name = name
@@ -81,7 +81,7 @@ class Client:
 
 
 class WellBehaved:
-    """Asks all the time: how long does it wait?"""
+    """Sends requests all the time: how long does it wait?"""
 
     def __init__(self, port):
         self.client = Client(port, "well-behaved")
@@ -135,7 +135,7 @@ class Load:
         begin = time.monotonic()
         note = act() or ""
         seconds = time.monotonic() - begin
-        time.sleep(1)  # what is still under way
+        time.sleep(1)  # what is still in flight
         median, hundredth, worst = self.good.taken()
         memory = self.megabytes()
         self.rows.append((what, seconds, memory, median, hundredth, worst, note))

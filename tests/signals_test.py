@@ -1,5 +1,5 @@
 """signals_test.py BIN: every command that talks to an endpoint ends soon after the first SIGINT, SIGTERM, SIGHUP or SIGQUIT,
-with its reports, and at once after the second, also while the endpoint says nothing.
+with its reports, and immediately after the second, also while the endpoint says nothing.
 
 signals_test.py BIN [--figures] [unittest arguments]        --figures: prints each time"""
 import json
@@ -14,14 +14,14 @@ from harness import BIN, FENCEPOST, HANG, FolderTest, main, wait_until
 import hostile_broker
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
-# What is promised; 1 s of it is for what is under way. A program that is sanitized, or not optimised, is slower at reports.
+# What is promised; 1 s of it is for what is in flight. A program that is sanitized, or not optimised, is slower at reports.
 CACHE = BIN.parent / "CMakeCache.txt"
 QUICK = (CACHE.exists() and "CMAKE_BUILD_TYPE:STRING=Rel" in CACHE.read_text(encoding="utf-8")
          and not os.environ.get("FENCEPOST_TEST_SANITIZED"))
 SOON = 2 if QUICK else 8
 FIGURES = "--figures" in sys.argv and not sys.argv.remove("--figures")
 CONNECTING = ("certify", "probe", "explore", "replay", "compare", "certify-all", "stress", "record")
-# So many requests are answered before nothing is: more than what is asked before a run.
+# How many requests are answered before none is: more than a run sends before its cases.
 ANSWERS = 250
 SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding="utf-8")
 
@@ -66,7 +66,7 @@ def says_nothing(heard):
 
 
 class FallsSilent:
-    """A right broker and store that answers so many requests, and nothing afterwards."""
+    """A conforming broker and store that answers this number of requests, and nothing afterwards."""
 
     def __init__(self, answers):
         self.left, self.lock, self.silent = answers, threading.Lock(), threading.Event()
@@ -114,7 +114,7 @@ class Signals(FolderTest):
         ending = Ending(process)
         for number in numbers:
             process.send_signal(number)
-            time.sleep(0.2 if len(numbers) > 1 else 0)  # two that are there at once may be delivered in any order
+            time.sleep(0.2 if len(numbers) > 1 else 0)  # two that are pending together may be delivered in any order
         code, seconds, wall = ending.wait()
         if FIGURES:
             print(f"{what}: {seconds:.2f} s ({wall:.2f} s by the clock on the wall), exit code {code}", flush=True)

@@ -1,7 +1,7 @@
 """A case stands alone: its verdict depends on no other case, be it before it, beside it or left out.
 
 usage: stand_alone_test.py BUILD_BIN_DIR [unittest arguments]
-Runs the whole suite in process, then cases by themselves, both halves, and all in random orders, on the right store and on
+Runs the whole suite in process, then cases by themselves, both halves, and all in random orders, on the conforming store and on
 faulty ones, and compares the verdicts. FENCEPOST_ALONE: how many cases of each store run by themselves (default 40;
 8 in the gate, of one store), drawn with the printed seed; all of them with a number that is great enough.
 FENCEPOST_ORDERS: how many random orders (default 2).

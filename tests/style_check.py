@@ -98,7 +98,7 @@ def room_of(path):
     """The part that a file is in, or the room; given as a path from the root of the repository."""
     parts = pathlib.PurePath(path).parts
     part = "/".join(parts[:2])
-    # Of rooms that are parts only, another folder is one that the table does not have.
+    # If a room has only parts, another folder is one that the table does not have.
     only_parts = parts[0] in ROOMS and parts[0] not in LAYERS
     return part if len(parts) > 2 and (part in LAYERS or only_parts) else parts[0]
 
@@ -176,7 +176,7 @@ def defined_types(text):
 
 
 def check_types(sources, complaints):
-    """No type is defined in two files: they would be one to the linker, whatever is in them."""
+    """No type is defined in two files: they would be one to the linker, regardless of what is in them."""
     places = collections.defaultdict(list)
     for path, text in sources.items():
         for name, line in defined_types(text):
@@ -232,7 +232,7 @@ def check_circles(sources, complaints):
 
 
 def wrong_rows():
-    """Complaints about the tables: circles, and parts that use a room above their own."""
+    """Errors about the tables: circles, and parts that use a room above their own."""
     out = [f"tests/style_check.py: the table of rooms has a circle: {', '.join(circle)}" for circle in circles(LAYERS)]
     for part, below in LAYERS.items():
         own = part.split("/")[0]
@@ -260,7 +260,7 @@ def matrix_text(matrix):
 
     def level(room, above=()):
         if room in above:
-            return 0  # a circle, of which others complain
+            return 0  # a circle, which circles() reports
         if room not in levels:
             levels[room] = 1 + max((level(used, (*above, room)) for used in matrix[room] if used != room), default=0)
         return levels[room]
@@ -347,7 +347,7 @@ def check_rooms_are_described(root, sources, complaints):
 
 
 def check(root):
-    """(complaints, number of files, C++ sources by path)"""
+    """(errors, number of files, C++ sources by path)"""
     listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, check=True).stdout
     complaints = []
     checked = 0

@@ -34,7 +34,7 @@ def version(counter):
 
 
 def long_history():
-    """What a right store may have said: each request takes effect at its own moment, somewhere between its call and its
+    """What a conforming store may have said: each request takes effect at its own moment, somewhere between its call and its
     return. With one GET that is stale."""
     numbers = random.Random(18)
     lines = []

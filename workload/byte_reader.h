@@ -34,7 +34,7 @@ class ByteReader {
   // 0 to limit - 1, of one byte; limit is 1 to 256.
   std::size_t below(std::size_t limit) { return byte() % limit; }
 
-  // So many bytes, or those that are left.
+  // This number of bytes, or those that are left.
   std::string_view bytes(std::size_t count) {
     const std::string_view taken = rest_.substr(0, count);
     rest_.remove_prefix(taken.size());

@@ -106,11 +106,11 @@ constexpr std::string_view kRequests[] = {
     "*3\r\n$4\r\nVDEL\r\n$1\r\nk\r\n$1\r\na\r\n",
     "*2\r\n$9\r\nKEYNOTIFY\r\n$1\r\nk\r\n",
     "*3\r\n$9\r\nKEYNOTIFY\r\n$1\r\nk\r\n$4\r\nSTOP\r\n",
-    // Of which the right length is near: a colon is what follows 9 in ASCII.
+    // These are near the expected length: a colon is what follows 9 in ASCII.
     "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\n0123456789\r\n",
     "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n0123456789\r\n",
 };
-// Of each class of bytes some: other types of RESP, what stands beside the digits, signs, blanks,
+// Some of each class of bytes: other types of RESP, what stands beside the digits, signs, blanks,
 // line ends, letters of either case, and what is not ASCII.
 constexpr char kBytes[] =
     "\0\t\n\v\f\r !\"#$%'()*+,-./0123456789:;<=>?@AKNPSTXaknpstx_`|~\x7f\x80\xc3\xff";

@@ -1,6 +1,6 @@
 // All short workloads within a stated bound, in an order: where random ones may miss what nobody
-// thought of, these leave nothing out. Of sequences of requests (a small world: three keys, two
-// clients, of which one looks on) and of requests in which one byte, number or word is another.
+// thought of, these leave nothing out. They are sequences of requests (a small world: three keys,
+// two clients, of which one looks on) and requests in which one byte, number or word is another.
 //
 //   const Enumeration all(2);
 //   for (std::size_t i = 0; i < all.size(); ++i) run(all.trace(i));

@@ -38,7 +38,7 @@ TEST(Enumeration, HasEachRequestInEachState) {
   }
 }
 
-// Of the states each, and of two requests each pair: counted, as a list of them has 20,000.
+// Each of the states, and each pair of two requests: counted, as a list of them has 20,000.
 TEST(Enumeration, HasEachPairInEachState) {
   const Enumeration two(2);
   const std::size_t pairs = usual_requests().size() * usual_requests().size();

@@ -88,7 +88,7 @@ RC_GTEST_PROP(MutatorProperty, DoesTheSameForTheSameSeed, ()) {
   RC_ASSERT(result() == result());
 }
 
-// What holds of every prediction, whatever the trace.
+// What holds of every prediction, regardless of the trace.
 RC_GTEST_PROP(NaiveModelProperty, VersionsGrowAndNothingIsFreshButAnAppliedSet, ()) {
   NaiveModel model({.clients = {"a", "b", "c", "d"}});
   ModelRun run(model, 1'696'374'425'000);

@@ -114,7 +114,7 @@ class Adapter {
   void take(const json& command) {
     const std::string name = command.at("command");
     if (name != "connect" && name != "disconnect") {
-      // Several may be under way.
+      // Several may be in flight.
       under_way_.emplace_back(
           [this, command] { report(command, [&] { return perform(*client_, command); }); });
       return;

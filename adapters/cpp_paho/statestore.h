@@ -80,7 +80,7 @@ class Client {
 
   // The reply to a request; an error of the store is a Failure of kind "service".
   Reply ask(const std::vector<std::string>& words, const How& how);
-  // Changes of these keys are told from now on, or no longer.
+  // From now on, the client is notified of changes of these keys, or no longer.
   void observe(const std::string& key, bool observed);
   std::optional<Change> next_change(Milliseconds timeout);
 

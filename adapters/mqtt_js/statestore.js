@@ -81,7 +81,7 @@ class Client extends EventEmitter {
     this.connect();
   }
 
-  // A connection of its own each time: what was under way on an older one is told as failed, not sent again.
+  // A connection of its own each time: what was in flight on an older one is reported as failed, not sent again.
   connect() {
     const connection = mqtt.connect(this.options);
     this.connection = connection;
@@ -159,7 +159,7 @@ class Client extends EventEmitter {
         queue.shift()?.();
       });
     };
-    // No more may be under way than the broker takes.
+    // No more may be in flight than the broker takes.
     if (this.room > 0) send();
     else queue.push(send);
   }

@@ -107,7 +107,7 @@ class Adapter:
             key, value = (bytes.fromhex(command.get(part, "")) for part in ("key", "value"))
             if command["command"] in ("connect", "disconnect"):
                 self.run((self.connect, command))
-            else:  # several may be under way
+            else:  # several may be in flight
                 act = (perform, self.client, command["command"], key, value, command)
                 threading.Thread(target=self.run, args=(act,), daemon=True).start()
 

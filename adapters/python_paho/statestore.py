@@ -66,7 +66,7 @@ def timestamp_of(message):
 
 
 class Client:
-    """A client of the state store. Of any thread."""
+    """A client of the state store. Any thread may use it."""
 
     def __init__(self, host, port, name):
         self.clock, self.lock, self.ready = Clock(name), threading.Lock(), threading.Event()

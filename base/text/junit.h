@@ -25,7 +25,7 @@ struct JunitCase {
   std::string classname{};
   std::chrono::microseconds time{0};
   JunitOutcome outcome = JunitOutcome::kPassed;
-  // Of the outcome, unless it is passed. Messages and texts that are long are cut.
+  // These describe the outcome, unless it is passed. Messages and texts that are long are cut.
   std::string type{};  // not of what was skipped
   std::string message{};
   std::string text{};

@@ -28,8 +28,8 @@ bool is_hexadecimal(char c) {
 }
 
 // Does a command begin at `at`? GitHub's runner takes `::word` at the beginning of a line, and
-// Azure's agent `##[` and `##vso[` anywhere in one. An address of IPv6 (`[::1]`, `fe80::a`) is
-// none.
+// Azure's agent `##[` and `##vso[` anywhere in one. An IPv6 address (`[::1]`, `fe80::a`) is not
+// one.
 bool command_begins(std::string_view text, std::size_t at) {
   const std::string_view rest = text.substr(at);
   if (rest.starts_with("##[") || rest.starts_with("##vso[")) return true;

@@ -29,7 +29,7 @@ struct Lines {
 };
 
 // printable(), but for the sequences of Paint and kEraseLine where `styled`, and what CI systems
-// take for a command is none: a colon or a # of it is escaped.
+// take for a command is made harmless: a colon or a # of it is escaped.
 [[nodiscard]] std::string for_output(std::string_view text, bool styled);
 
 // A JSON or XML document that means the same, without what CI systems take for a command: in its

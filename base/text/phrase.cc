@@ -79,7 +79,7 @@ std::vector<NamePattern> patterns_of(const RunNames& run) {
   return out;
 }
 
-// A wall clock in milliseconds, with the counter behind it: whatever it stands in, it is of now. A
+// A wall clock in milliseconds, with the counter behind it: anywhere in the text, it is of now. A
 // smaller number may be part of the fault.
 std::size_t time_length(std::string_view text) {
   constexpr std::size_t kMinDigits = 10;
@@ -133,7 +133,7 @@ std::string without_names(std::string_view text, const std::vector<NamePattern>&
   return out;
 }
 
-// Whatever a store has made of a version, what has digits in it is of this run, also in
+// In any form that a store has given to a version, what has digits in it is of this run, also in
 // hexadecimal.
 std::string without_numbers(std::string_view version) {
   std::string out;

@@ -61,7 +61,7 @@ std::string shortened(std::string_view text, std::size_t most) {
 }
 
 std::string shell_word(std::string_view text) {
-  // What no shell gives a meaning to, wherever it stands. `=` is none of it: a command may begin
+  // What no shell gives a meaning to, wherever it stands. `=` is not included: a command may begin
   // with assignments.
   constexpr std::string_view kPlain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:@%+,";
@@ -75,7 +75,8 @@ std::string shell_word(std::string_view text) {
 
 namespace {
 
-// Takes the word at the beginning off `command`; nothing where it is none that shell_word() writes.
+// Takes the word at the beginning off `command`; nothing where it is not one that shell_word()
+// writes.
 std::optional<std::string> take_word(std::string_view& command) {
   std::string out;
   std::size_t end = 0;

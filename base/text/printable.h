@@ -34,7 +34,7 @@ namespace fencepost::text {
 // text.
 [[nodiscard]] std::optional<std::vector<std::string>> words_of(std::string_view command);
 
-// The text with *** instead of each secret; empty secrets are none.
+// The text with *** instead of each secret; empty secrets are ignored.
 [[nodiscard]] std::string without_secrets(std::string text, std::vector<std::string> secrets);
 
 }  // namespace fencepost::text

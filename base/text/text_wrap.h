@@ -19,7 +19,7 @@ struct WrapOptions {
 // column.
 [[nodiscard]] std::string wrap(std::string_view text, const WrapOptions& options);
 
-// How many characters of UTF-8 the text has; escape codes of colours (colour.h) are none.
+// How many characters of UTF-8 the text has; escape codes of colours (colour.h) do not count.
 [[nodiscard]] std::size_t columns(std::string_view text);
 
 // The text as it is when it fills at most `width` columns, else its beginning with an ellipsis.
@@ -32,7 +32,7 @@ struct WrapOptions {
 // The text with blanks behind it, so that it fills `width` columns.
 [[nodiscard]] std::string padded(std::string_view text, std::size_t width);
 
-// The width of the terminal behind `stream`, from 60 to 140; 100 when it is none.
+// The width of the terminal behind `stream`, from 60 to 140; 100 when it is not a terminal.
 [[nodiscard]] std::size_t terminal_width(std::FILE* stream);
 
 }  // namespace fencepost::text

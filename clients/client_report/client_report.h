@@ -48,7 +48,7 @@ enum class ClientVerdict {
 // docs/clients.schema.json
 [[nodiscard]] std::string json_of(const JudgedClients& judged);
 
-// A page that is complete in itself, also without JavaScript.
+// A self-contained page, also without JavaScript.
 [[nodiscard]] std::string html_of(const JudgedClients& judged);
 
 // A test for each rule; with a failure for each that is broken, and one for the command. `written`:

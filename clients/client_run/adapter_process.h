@@ -5,7 +5,7 @@
 //   (*adapter)->add_waits(entries);  poll_until(entries, deadline);
 //   (*adapter)->move();  (*adapter)->take_line();
 //
-// Nothing here waits, except the destructor. Of one thread.
+// Nothing here waits, except the destructor. Used by one thread.
 #pragma once
 
 #include <cstddef>

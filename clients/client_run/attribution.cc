@@ -65,7 +65,7 @@ std::string_view of_bytes(const Command& wanted) {
   return wanted.value.empty() ? "SET-VALUE-2" : "SET-VALUE-1";
 }
 
-// Of a SET with the right key and value.
+// The rule that the options of a SET break. Its key and value are the expected ones.
 std::string_view of_options(const Command& wanted, const Words& right, const Words& sent) {
   Words same_case;
   for (const std::string& word : sent) same_case.push_back(upper(word));

@@ -109,7 +109,7 @@ class CasePlayer {
   }
   ScriptedBroker& broker() { return test_bed_->broker(); }
 
-  // Of the step that is played. `rule`: empty where none follows from it.
+  // Adds a problem to the step that is played. `rule`: empty where none follows from it.
   void add_problem(std::string_view rule, std::string expected, std::string actual) {
     ClientProblem problem{
         .requirement = std::string(rule.empty() ? case_.requirements.front() : rule),
@@ -248,7 +248,7 @@ class CasePlayer {
     const bool is_provoked = provoked_.starts_with("NTF-") || provoked_.starts_with("LIFE-");
     const bool is_strange = report.kind == ResultKind::kMissing || (observed && !is_of_case);
     const bool other_key = report.key != wanted.key && report.kind == ResultKind::kChanged;
-    // A notification of another key is wrong whatever the step is for.
+    // A notification of another key is wrong regardless of what the step is for.
     if (own == "NTF-TOPIC-1") return own;
     return cited_or(is_provoked && is_strange && !other_key ? provoked_ : own);
   }
@@ -467,7 +467,7 @@ class CasePlayer {
     const bool is_right = std::any_of(expected.begin(), expected.end(), [&](const Expected& each) {
       return is_expected(report, each, options_.dialect, with_text);
     });
-    // A conforming client may send the request again: then a right reply has come.
+    // A conforming client may send the request again: then an expected reply has come.
     const bool again = under_way.ticket && broker().awaited(*under_way.ticket).again;
     const bool is_lock = step.command.kind == CommandKind::kLock;
     if (again && !is_lock && report.kind != ResultKind::kError) return;
@@ -516,7 +516,8 @@ class CasePlayer {
         std::any_of(together_->commands.begin(), together_->commands.end(), is_others)) {
       return cited_or("ENV-CORRELATION-1");
     }
-    // An error was reported, with another text: only that is wrong, whatever the step is for.
+    // An error was reported, with another text: only that is wrong, regardless of what the step is
+    // for.
     const bool is_text = report.kind == ResultKind::kError && step.expected.front().error;
     return is_text || together_ != nullptr ? own : cited_or(own);
   }
@@ -568,7 +569,7 @@ class CasePlayer {
         continue;
       }
       if (cause == nullptr && is_cause(finding)) cause = &finding;
-      // Of one rule, the first; the cause stands with the step.
+      // Only the first diagnostic of a rule counts; the cause stands with the step.
       if (!found.insert(finding.rule->id).second || cause == &finding) continue;
       (finding.at < step_began_ ? before : behind)
           .push_back({.requirement = std::string(finding.rule->id),

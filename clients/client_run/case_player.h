@@ -1,4 +1,4 @@
-// Plays one case with an adapter, and judges: what went over the wire, and what it has reported.
+// Plays one case with an adapter, and judges: what went over the network, and what it has reported.
 #pragma once
 
 #include <atomic>

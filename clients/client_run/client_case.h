@@ -140,7 +140,7 @@ struct BrokerStep {
   std::optional<std::uint16_t> receive_maximum{};
   std::optional<std::uint32_t> largest_packet{};
   std::optional<std::uint16_t> keep_alive_s{};
-  bool forgets_session = false;           // it has none, whatever the client requests
+  bool forgets_session = false;           // it has none, even if the client requests one
   std::optional<std::uint8_t> refuses{};  // only the next connection, with this reason code
 };
 struct ClockStep {

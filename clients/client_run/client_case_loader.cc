@@ -482,7 +482,7 @@ class ClientFileLoader {
     ClientCase out{.area = area_, .position = reader.position(node)};
     out.id = reader.text(node.member("id"), "id").value_or("");
     out.title = reader.text(node.member("title"), "title").value_or("");
-    // Of a cover it has the number alone.
+    // A member of a cover has only its number.
     const std::string words = scenario::describe(member.bindings);
     if (out.title.find(words) == std::string::npos) out.title += ": " + words;
     reader.for_each_text(node.member("requirements"), "requirements",

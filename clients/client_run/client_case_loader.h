@@ -1,5 +1,5 @@
 // Loads the cases for clients: files that begin with `certifies: clients`.
-// scenarios/clients/FORMAT.md describes them; values, families and complaints are those of
+// scenarios/clients/FORMAT.md describes them; values, families and errors are those of
 // scenarios/FORMAT.md.
 #pragma once
 
@@ -15,8 +15,8 @@ namespace fencepost::client_run {
 // Capabilities that a case may need, and an adapter may have.
 [[nodiscard]] const std::vector<std::string_view>& known_capabilities();
 
-// The cases of those of `files` that are for clients; ids stand once in all of them. Complaints are
-// appended to `errors`, and cases with complaints are left out. `requirements`: ids that cases may
+// The cases of those of `files` that are for clients; ids stand once in all of them. Errors are
+// appended to `errors`, and cases with errors are left out. `requirements`: ids that cases may
 // cite.
 [[nodiscard]] std::vector<ClientCase> load_client_cases(
     const std::vector<scenario::SourceFile>& files, const std::set<std::string>& requirements,

@@ -26,8 +26,8 @@ struct CertificateContext {
 [[nodiscard]] std::string failure_text(const CaseOutcome& outcome,
                                        const CertificateContext& context);
 
-// Of each rule that is broken first in some case, the first such case in full, and the names of the
-// others. Lines; empty: no case has failed.
+// For each rule that is broken first in some case: the first such case in full, and the names of
+// the others. Lines; empty: no case has failed.
 [[nodiscard]] std::string failures_text(const ClientSuiteResult& result,
                                         const CertificateContext& context);
 
@@ -39,7 +39,7 @@ struct CertificateContext {
 [[nodiscard]] std::string json_of(const ClientSuiteResult& result,
                                   const CertificateContext& context);
 
-// A page that is complete in itself, also without JavaScript: what differs, and all cases.
+// A self-contained page, also without JavaScript: what differs, and all cases.
 [[nodiscard]] std::string html_of(const ClientSuiteResult& result,
                                   const CertificateContext& context);
 

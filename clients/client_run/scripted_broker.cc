@@ -128,7 +128,7 @@ void ScriptedBroker::note(char direction, std::string_view bytes) {
   add_noted(trace_, packet_line(direction, bytes, kMaxOfPacket));
 }
 
-// --- the wire ---
+// --- the network ---
 
 void ScriptedBroker::opened(std::uint64_t connection) {
   connections_.emplace(connection, Connection{.reader = wire::PacketReader(kMaxPacket)});

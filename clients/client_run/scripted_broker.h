@@ -8,7 +8,7 @@
 //   for (const Outgoing& each : broker.take_due(now)) send(each);
 //   broker.awaited(ticket).came;
 //
-// Of one thread.
+// Used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -50,7 +50,7 @@ struct Awaited {
   std::optional<std::string> token{};         // that it had
   std::string payload_sent{};                 // of the first reply
   std::optional<std::string> version_sent{};  // its `__ts`
-  // Of a lock that was requested again: the replies of the conforming store.
+  // For a lock that was requested again: the replies of the conforming store.
   std::vector<codec::Message> replies_again{};
 };
 
@@ -65,7 +65,7 @@ class ScriptedBroker {
 
   // --- instructions of the case ---
 
-  // Of connections from now on.
+  // Applies to connections from now on.
   void set_limits(const BrokerStep& limits) { limits_ = limits; }
   // The first request that equals the command, and has not come for another ticket, is answered so.
   std::size_t expect(Awaited request);
@@ -95,7 +95,7 @@ class ScriptedBroker {
   // All packets, a line each, in the order in which they came and went: the last ones.
   [[nodiscard]] const std::deque<std::string>& trace() const { return trace_; }
 
-  // --- the wire ---
+  // --- the network ---
 
   void opened(std::uint64_t connection);
   void received(std::uint64_t connection, std::string_view bytes, Time now);
@@ -142,7 +142,7 @@ class ScriptedBroker {
   static void note_answer(const codec::Message& message, Awaited* awaited);
   // The same, and sends it.
   void reply(codec::Message message, Awaited* awaited, Time at);
-  // The right reply; nothing where a conforming store sends no response.
+  // The expected reply; nothing where a conforming store sends no response.
   std::optional<codec::Message> carry_out(const Arrival& arrival, const codec::Message& request);
   struct Match {
     Awaited* awaited = nullptr;  // null: it is not expected

@@ -94,8 +94,8 @@ void TestBed::accept_all() {
   while (true) {
     Socket client(accept4(listener_.descriptor(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
     if (client.descriptor() < 0) {
-      // Of our own: out of descriptors or memory. A client that has gone again is not an error of
-      // ours.
+      // Our own errors: out of descriptors or memory. A client that has gone again is not an error
+      // of ours.
       const bool is_ours =
           errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
       if (is_ours) error_ = "cannot accept: " + std::generic_category().message(errno);

@@ -1,11 +1,11 @@
 // Where one case is played: our broker on its own port on 127.0.0.1, the judge of clients, and
 // the adapter, looked after by one loop.
 //
-//   auto stage = Stage::open(options, adapter);
+//   auto bed = TestBed::open(options, adapter);
 //   adapter.send(line);
-//   (*stage)->run_until([&] { return (*stage)->broker().awaited(0).came; }, deadline);
+//   (*bed)->run_until([&] { return (*bed)->broker().awaited(0).came; }, deadline);
 //
-// Of one thread.
+// Used by one thread.
 #pragma once
 
 #include <atomic>

@@ -32,7 +32,7 @@ class ClientJudge final : public endpoint::TapWatcher {
   [[nodiscard]] std::vector<std::string> take_lines();
 
   // The findings that take_lines() has returned, and the counts at that time; with the command, if
-  // there is one. Of very many findings the first ones.
+  // there is one. If there are very many findings, only the first ones.
   [[nodiscard]] const client_report::JudgedClients& judged() const { return judged_; }
   // A command was started, whose clients are judged.
   void add_command(const std::vector<std::string>& words);

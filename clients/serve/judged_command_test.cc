@@ -17,7 +17,7 @@ namespace {
 using testing::ElementsAre;
 using testing::StartsWith;
 
-// Waits until a child has ended, and leaves it to whoever asks for how.
+// Waits until a child has ended, and leaves its exit status to the caller that asks for it.
 void wait_for_a_child() {
   siginfo_t ended;
   ASSERT_EQ(waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT), 0);

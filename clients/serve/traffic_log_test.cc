@@ -76,7 +76,7 @@ class Writer {
   codec::Message last_;
 };
 
-// --- what is told --------------------------------------------------------------------------------
+// --- what is reported ----------------------------------------------------------------------------
 
 TEST(TrafficLog, IsNotWrittenWhereNobodyWantsToKnow) {
   const auto log = TrafficLog::begin({});

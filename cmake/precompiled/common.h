@@ -17,7 +17,7 @@
 
 namespace fencepost::precompiled {
 
-// What containers, and whoever hands values on, do with a value.
+// What containers, and functions that pass values on, do with a value.
 template <typename T>
 void use_value(const T& value) {
   T copy = value;

@@ -1,5 +1,5 @@
 // The same as common.h, of the suite's own values: what a case, a run and a report copy, move and
-// end. For suite/, the rooms above it and the program; whatever changes here, they are all compiled
+// end. For suite/, the rooms above it and the program; after any change here, they are all compiled
 // again, as they are today.
 #pragma once
 

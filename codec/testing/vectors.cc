@@ -23,8 +23,8 @@ constexpr ErrorCode kUnknown = ErrorCode::kUnknownCommand;
 constexpr ErrorCode kArity = ErrorCode::kWrongArgumentCount;
 constexpr ErrorCode kEmptyKey = ErrorCode::kEmptyKey;
 
-// Bulk strings that are none. Each is tried as a whole reply, as the key of a GET and as the value
-// of a SET.
+// Malformed bulk strings. Each is tried as a whole reply, as the key of a GET and as the value of a
+// SET.
 struct MalformedBulk {
   int row;
   std::string name;

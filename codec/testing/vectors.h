@@ -28,8 +28,8 @@ struct ReplyVector {
   std::optional<DecodedReply> reply{};  // nothing: not a reply
 };
 
-// Bulk strings that are none are among both: as the key of a GET, as the value of a SET, and as a
-// whole reply.
+// Malformed bulk strings are among both: as the key of a GET, as the value of a SET, and as a whole
+// reply.
 [[nodiscard]] std::vector<RequestVector> all_requests();
 [[nodiscard]] std::vector<ReplyVector> all_replies();
 

@@ -37,7 +37,7 @@ struct CheckedHistory {
   // What is wrong with the history as a whole, or cannot be decided; never kOk. May be empty.
   std::vector<history::Verdict> whole{};
 
-  // Of the verdicts on keys.
+  // The number of keys with this verdict.
   [[nodiscard]] std::size_t count(history::Answer answer) const;
 };
 

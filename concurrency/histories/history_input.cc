@@ -46,7 +46,7 @@ Result<ReadHistory, std::string> read_evidence(const std::string& path,
   return ReadHistory{.cut = !frames.diagnostic().empty()};
 }
 
-// Of a file that is no history: "; it is a page for people"; may be empty.
+// For a file that is no history: "; it is a page for people"; may be empty.
 std::string what_it_is(const std::string& path) {
   const auto file = read_whole_file(path);
   const std::string_view kind = file ? scenario::kind_of_file(*file) : std::string_view();

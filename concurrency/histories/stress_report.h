@@ -33,7 +33,7 @@ struct StressRun {
   std::vector<stress::DeliveryFinding> deliveries{};
   stress::DeliveryDoubts doubts{};
   stress::TrafficCounts counts{};
-  double seconds = 0;  // of asking; simulated ones where it was
+  double seconds = 0;  // of requests; simulated ones where it was
   double judging = 0;  // seconds of processor time
   std::size_t reconnected = 0;
   std::string lost{};   // why the endpoint is gone

@@ -1,4 +1,4 @@
-// A history and its verdicts as one page of HTML, complete in itself: a timeline of the clients, on
+// A history and its verdicts as one self-contained page of HTML: a timeline of the clients, on
 // which the operations of each finding are marked.
 //
 //   Timeline timeline(verdicts, events.size());  // what Checker::finish() has said

@@ -214,7 +214,8 @@ void Checker::settle(Time before) {
 
 // What was answered by the quiet moment returned before anything after it was called: an order of
 // the past with one of the rest behind it is an order of both, and a past that has none is wrong
-// whatever comes. Only what has no reply reaches over that moment, and goes with the rest.
+// regardless of what comes next. Only what has no reply reaches over that moment, and goes with the
+// rest.
 void Checker::settle(Key& key, std::int64_t before) {
   const auto& entries = key.history.entries();
   const std::int64_t quiet = key.history.quiet_time(before);

@@ -43,8 +43,8 @@ struct Verdict {
   // kViolation: these operations themselves, in the same order, where the checker keeps operations;
   // else the caller fills them in.
   std::vector<Operation> shown{};
-  // kViolation: those that overlap in time and do not explain it. Whatever the answers to all other
-  // operations, these and `operations` break the rules.
+  // kViolation: those that overlap in time and do not explain it. Regardless of the answers to all
+  // other operations, these and `operations` break the rules.
   std::vector<Index> others{};
   std::string requirement{};  // kViolation
   std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
@@ -108,17 +108,17 @@ class Checker {
   // Judges what was over before `before` and forgets it, key by key, up to the last moment at which
   // nothing was in flight on the key. To be called when every operation that was called before that
   // time has been added; it costs nothing until there is enough to judge. Keys that expire, and
-  // those whose versions do not decide, are kept for the end. Of a reply that names a version which
-  // was forgotten, less can be said: a GET is judged as ever, a refusal is not.
+  // those whose versions do not decide, are kept for the end. Less can be said of a reply that
+  // names a version which was forgotten: a GET is judged as ever, a refusal is not.
   void settle(Time before);
 
   // Has settle() come upon a violation?
   [[nodiscard]] bool found_violation() const { return found_violation_; }
 
-  // Of all keys together.
+  // Covers all keys together.
   [[nodiscard]] const ClockObservation& clock() const { return clock_.observed(); }
 
-  // Of all keys that have been judged.
+  // Covers all keys that have been judged.
   [[nodiscard]] const OrderObservation& order() const { return order_; }
 
   // How many operations are kept.

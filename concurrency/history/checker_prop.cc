@@ -59,7 +59,7 @@ Verdict judged(const std::vector<Operation>& operations, const Bounds& bounds) {
   return checker.finish().front().verdict;
 }
 
-// Of what is not shown, only that it may have changed something.
+// What is not shown becomes an unknown change.
 std::vector<Operation> without_the_rest(const std::vector<Operation>& operations,
                                         const Verdict& verdict) {
   std::vector<Operation> weaker;
@@ -96,7 +96,7 @@ void compare_values(const std::vector<Operation>& operations, const Bounds& boun
 struct Tally {
   std::size_t ok = 0;
   std::size_t violations = 0;
-  std::size_t shown = 0;  // operations of all witnesses
+  std::size_t shown = 0;  // operations of all minimal counter-examples
 };
 
 void compare(const std::vector<Operation>& operations, const Bounds& bounds, Tally& tally) {
@@ -118,7 +118,7 @@ void compare(const std::vector<Operation>& operations, const Bounds& bounds, Tal
   const std::vector<Operation> weaker = without_the_rest(operations, verdict);
   ASSERT_FALSE(naive_has_order(weaker, bounds))
       << verdict.requirement << " " << verdict.text << "\n"
-      << text_of(operations) << "with the witness alone:\n"
+      << text_of(operations) << "with the counter-example alone:\n"
       << text_of(weaker);
 }
 
@@ -144,7 +144,8 @@ TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
     compare(operations, random_bounds(random), tally);
     if (HasFatalFailure()) return;
   }
-  std::printf("%zu ok, %zu violations, %.2f operations a witness\n", tally.ok, tally.violations,
+  std::printf("%zu ok, %zu violations, %.2f operations a counter-example\n", tally.ok,
+              tally.violations,
               static_cast<double>(tally.shown) / static_cast<double>(tally.violations));
   EXPECT_GT(tally.ok, count / 10);
   EXPECT_GT(tally.violations, count / 10);
@@ -178,7 +179,7 @@ TEST(CheckerProperty, ZonesAgreeWithASearchThroughAllOrders) {
   EXPECT_GT(orders, count / 10);
 }
 
-// Some requests are sent again, and a right store carries some of these out twice.
+// Some requests are sent again, and a conforming store carries some of these out twice.
 TEST(CheckerProperty, RedeliveriesAreRequestsThatMayHaveHappenedTwice) {
   Random random(seed());
   std::size_t repeated = 0;

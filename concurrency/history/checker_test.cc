@@ -1,4 +1,4 @@
-// What requests that meet may not do, each with its rule, and what they may.
+// What concurrent requests may not do, each with its rule, and what they may.
 #include "concurrency/history/checker.h"
 
 #include <string>
@@ -155,7 +155,7 @@ TEST(Checker, FindsConditionsThatWereCheckedTooEarly) {
 TEST(Checker, FindsTwoDeletionsOfOneValue) {
   expect_violation({set({1, 0, 1}, "a", 1), del({2, 2, 5}, 1), del({3, 2, 5}, 1)}, "DEL-COUNT-1",
                    {1, 2});
-  // Of a store that does not say which version it was.
+  // From a store that does not say which version it was.
   std::vector<Operation> without = {set({1, 0, 1}, "a", 1), del({2, 2, 5}, 0), del({3, 2, 5}, 0)};
   without[1].version.reset();
   without[2].version.reset();
@@ -304,7 +304,7 @@ TEST(Checker, SaysWhetherKeysShareAClock) {
   checker.add(at(set({1, 4, 5}, "a", 7), "x"));
   EXPECT_EQ(checker.clock().compared, 2U);
   EXPECT_EQ(checker.clock().against, 0U);
-  // Under way together with the one before: says nothing of these two.
+  // In flight together with the one before: says nothing of these two.
   checker.add(at(set({2, 4, 6}, "a", 6), "z"));
   EXPECT_EQ(checker.clock().against, 1U);
   EXPECT_EQ(checker.clock().earlier, 1U);

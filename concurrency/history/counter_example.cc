@@ -9,7 +9,7 @@ namespace {
 
 // What a request was answered is forgotten, and not the request: without a reply it may have
 // happened or not, which allows all that any reply would. If there is no order then, there is none
-// whatever it was answered. So what is left proves the violation
+// regardless of what it was answered. So what is left proves the violation
 // (docs/decisions/0020-histories-by-versions.md).
 class Shrinker {
  public:
@@ -70,7 +70,7 @@ class Shrinker {
     if (!still) {
       const SearchResult result = search(weaker, bounds_, limits_.search);
       // A search that gives up has not shown that there is no order: the replies are kept, and the
-      // witness is larger than it need be, but right.
+      // counter-example is larger than it need be, but correct.
       still = result.decision == Decision::kNoOrder;
       work += result.steps;
     }

@@ -13,9 +13,9 @@ struct CounterExampleLimits {
   std::size_t work = 2'000'000;          // steps and entries of all rounds together
 };
 
-// `history` has no order, as `found` says: the entries that cannot be done without. Of every other
-// one it may be forgotten what it was answered, and there would still be none. `hint`: what was
-// found to be wrong with the versions; may be empty.
+// `history` has no order, as `found` says: the entries that cannot be done without. The replies to
+// all others may be ignored, and there would still be no order. `hint`: what was found to be wrong
+// with the versions; may be empty.
 [[nodiscard]] Flaw counter_example_of(const KeyHistory& history, const Bounds& bounds,
                                       const SearchResult& found, const Flaw& hint,
                                       const CounterExampleLimits& limits = {});

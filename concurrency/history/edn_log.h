@@ -60,7 +60,7 @@ class EdnLog {
     [[nodiscard]] bool is_of_several() const;
     // As one text, for values of registers.
     [[nodiscard]] std::string value() const;
-    // Of an atom or a string, without the colon of a keyword and in lower case.
+    // The name of an atom or a string, without the colon of a keyword and in lower case.
     [[nodiscard]] std::string name() const;
     // The value of that name in a map; nil when there is none.
     [[nodiscard]] const Form& at(std::string_view wanted) const;

@@ -127,8 +127,8 @@ void KeyHistory::add(const Operation& operation, Index number) {
   if (operation.token && entry.action != Action::kGet) {
     entry.token = add_token(*operation.token);
   }
-  // Of all others it is open whether they have a `__ts` (Req: VER-OPEN-5), and of what. A SET that
-  // was not applied names the stored value's (Req: SET-NOT-APPLIED-3); a VDEL promises nothing.
+  // Whether all others have a `__ts`, and which, is unspecified (Req: VER-OPEN-5). A SET that was
+  // not applied names the stored value's (Req: SET-NOT-APPLIED-3); a VDEL promises nothing.
   const bool says_version = entry.outcome == Outcome::kOk || entry.outcome == Outcome::kValue ||
                             entry.outcome == Outcome::kDeleted ||
                             (entry.outcome == Outcome::kNotApplied && entry.writes_value());
@@ -204,7 +204,8 @@ KeyHistory KeyHistory::without_replies(const std::vector<bool>& forgotten) const
     Entry entry = entries_[i];
     if (forgotten[i]) {
       if (!entry.may_change()) continue;
-      // Its return stays: if it has happened, then by that time, whatever it was answered.
+      // Its return stays: if it has happened, then by that time, regardless of what it was
+      // answered.
       entry.outcome = Outcome::kUnknown;
       entry.version = kNone;
       entry.adopted = false;

@@ -54,7 +54,7 @@ class Texts {
   [[nodiscard]] std::size_t size() const { return texts_.size(); }
 
  private:
-  // Of a text, with a part of its hash: what differs there needs no look at the text.
+  // Stands for a text, with a part of its hash: if that differs, the texts differ.
   struct Slot {
     Index text = kNone;
     std::uint32_t hash = 0;

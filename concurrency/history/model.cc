@@ -169,7 +169,7 @@ void Model::step_unknown(const State& before, const Entry& entry, States& out) c
 }
 
 void Model::step(const State& before, const Entry& entry, States& out) const {
-  // No request finds a key whose expiry has certainly passed, whatever the answer was. That it
+  // No request finds a key whose expiry has certainly passed, regardless of the answer. That it
   // expired is a move of its own (expire()).
   if (overdue(before, entry)) return;
   switch (entry.outcome) {

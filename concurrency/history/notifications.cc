@@ -258,7 +258,7 @@ class NotificationJudge {
     const std::int64_t late = std::chrono::nanoseconds(bounds_.notification_late).count();
     std::vector<Index> gone = {certain->number};
     for (const Entry& entry : history_.entries()) {
-      // Wholly within, and so long ago that it must have arrived: the observer was seen later.
+      // Wholly within, and long enough ago that it must have arrived: the observer was seen later.
       if (entry.called < certain->from || entry.returned > certain->until - late) continue;
       if (entry.client == client) continue;  // Req: NTF-SELF-1 is of the deployed service alone
       if (entry.outcome == Outcome::kDeleted) gone.push_back(entry.number);

@@ -24,7 +24,7 @@ struct Registration {
   Index number = 0;  // of the operation
 };
 
-// Of one key.
+// What an observer saw of one key.
 struct Observation {
   std::vector<Registration> registrations{};
   std::vector<Notification> notified{};
@@ -32,7 +32,7 @@ struct Observation {
   [[nodiscard]] bool empty() const { return registrations.empty() && notified.empty(); }
 };
 
-// Of one client.
+// The connections of one client.
 struct ClientLife {
   struct Break {
     Time noticed{0};

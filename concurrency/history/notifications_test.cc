@@ -1,4 +1,4 @@
-// What observers may be told, and what they must.
+// Which notifications observers may receive, and which they must.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -62,7 +62,7 @@ Notification notified_deletion(std::int64_t at) {
       .client = kObserver, .key = "k", .operation = codec::Operation::kDelete, .arrived = ms(at)};
 }
 
-// The observer is heard of at the end, so that nothing is late by then.
+// The observer receives something at the end, so that nothing is late by then.
 std::vector<Event> and_later(std::vector<Event> events) {
   Operation later = of_observer(done(Action::kGet, 8'999, 9'000, Outcome::kMissing));
   later.key = "another";
@@ -117,11 +117,11 @@ TEST(Notifications, MayLeaveOutTheValue) {
   Notification unknown = bare;
   unknown.version = version(2);
   expect_violation({observe(0, 1), set(2, 3, "a", 1), unknown}, "NTF-VERSION-3");
-  // Of the preview: nobody can tell which SET it was.
+  // As in the preview: it does not show which SET it was.
   Notification silent = bare;
   silent.version.reset();
   expect_ok({observe(0, 1), set(2, 3, "a", 1), silent, set(5, 6, "b", 2)});
-  // Told of another SET only.
+  // Notified of another SET only.
   expect_violation({observe(0, 1), set(2, 3, "a", 1), bare, set(5, 6, "b", 2)}, "NTF-SEND-1");
 }
 
@@ -137,7 +137,7 @@ TEST(Notifications, MayBeOfWhatHasNoReply) {
 
 TEST(Notifications, AreAllThatIsCertain) {
   expect_violation({observe(0, 1), set(2, 3, "a", 1)}, "NTF-SEND-1");
-  // Under way with the registration, its end, or another of the same value: open.
+  // In flight with the registration, its end, or another of the same value: open.
   expect_ok({observe(0, 3), set(2, 4, "a", 1)});
   expect_ok({observe(0, 1), set(2, 6, "a", 1), stop(5, 7)});
   expect_ok({observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1), set(5, 6, "a", 2)});
@@ -172,7 +172,7 @@ TEST(Notifications, ComeOnce) {
   expect_ok(twice);
 }
 
-// Whichever of them it was that was told twice.
+// Whichever of them was notified twice.
 TEST(Notifications, OfDeletionsAreNotMoreThanThese) {
   const Operation deletion = done(Action::kDel, 5, 6, Outcome::kDeleted);
   const std::vector<Event> once = {observe(0, 1), set(2, 3, "a", 1), notified(4, "a", 1), deletion,
@@ -201,7 +201,7 @@ TEST(Notifications, OfDeletionsAreNotMoreThanThese) {
   std::vector<Event> expired = twice;
   expired[1] = expires;
   expect_ok(expired);
-  // Nobody knows what was sent again, or how often it was asked for.
+  // It is not known what was sent again, or how often it was requested.
   std::vector<Event> broken = twice;
   broken.emplace_back(Connection{kObserver, Link::kConnected, ms(0)});
   broken.emplace_back(Connection{kObserver, Link::kLost, ms(100)});
@@ -256,7 +256,7 @@ TEST(Notifications, EndWithStop) {
   expect_ok({observe(0, 1), stop(2, 3), set(4, 6, "a", 1), observe(5, 7), notified(8, "a", 1)});
 }
 
-// A right history with an observer who is told of everything, most of it soon.
+// A linearizable history with an observer who is notified of everything, most of it soon.
 std::vector<Event> observed_history(Random& random, std::size_t& certain) {
   RandomOptions options = random_options(random);
   options.values = 0;

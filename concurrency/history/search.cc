@@ -6,8 +6,9 @@
 namespace fencepost::history {
 namespace {
 
-// Of what has had its turn, together with the state. A set is the exclusive or of the hashes of its
-// members (Zobrist 1970), so that use() and put_back() cost the same whatever the set has.
+// The hash of what has had its turn, together with the state. A set is the exclusive or of the
+// hashes of its members (Zobrist 1970), so that use() and put_back() cost the same regardless of
+// what the set has.
 struct Hash {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -253,8 +254,8 @@ class Search {
       }
       for (const State& next : after) moves_.push_back({at, next});
     }
-    // What was called later than the greatest of these was not reached: the witness begins by doing
-    // without it.
+    // What was called later than the greatest of these was not reached: the minimal counter-example
+    // begins by doing without it.
     stuck_at_ = std::max(stuck_at_, earliest_return);
     for (const Index at : optional_) {
       if (entries[at].called > earliest_return) break;

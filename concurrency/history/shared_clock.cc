@@ -30,7 +30,7 @@ void SharedClock::add(const Operation& operation, Index number) {
   }
   if (!marks_.empty() && !(marks_.back().version < *operation.version)) return;
   if (!marks_.empty() && operation.returned < marks_.back().returned) return;
-  // Of one key alone the checker says it all: its last version will do.
+  // For a single key the checker says it all: its last version will do.
   if (!several_keys_) marks_.clear();
   marks_.push_back({operation.returned, *operation.version, number, operation.key});
   if (marks_.size() > kMaxMarks) marks_.pop_front();

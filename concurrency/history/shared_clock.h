@@ -1,6 +1,6 @@
 // Do the versions of all keys come from one clock? Where a store has one, each SET gets a greater
-// version than all SETs, of whatever key, that were answered before it was sent. The protocol asks
-// that of each key only (Req: VER-UPDATE-3), so this is an observation and no verdict. Pure; not
+// version than all SETs, of any key, that were answered before it was sent. The protocol requires
+// that for each key only (Req: VER-UPDATE-3), so this is an observation and no verdict. Pure; not
 // thread safe.
 #pragma once
 

@@ -105,8 +105,8 @@ class Decider {
     return leave("requests without a response may explain it");
   }
 
-  // What was in flight at the time and changes the key, and who wrote the versions in question.
-  // A violation has to hold by what it shows alone, whatever the answers to all other requests
+  // What was in flight at the time and changes the key, and who wrote the versions in question. A
+  // violation has to hold by what it shows alone, regardless of the answers to all other requests
   // (Verdict::others, which checker_prop tests): so all of it is needed.
   void add_others() {
     const auto& entries = history_.entries();
@@ -280,8 +280,8 @@ class Decider {
                   {version.writer, version.deleter});
   }
 
-  // Refusals that name the version that they saw.
-  // Req: SET-NOT-APPLIED-3. Of an NX there is nothing to check: the key was there.
+  // Refusals that name the version that they saw. Req: SET-NOT-APPLIED-3. For an NX there is
+  // nothing to check: the key was there.
   bool check_seen() {
     const auto& entries = history_.entries();
     for (Index i = 0; i < entries.size(); ++i) {
@@ -393,9 +393,8 @@ class Decider {
            entry_here.outcome == Outcome::kTokenLower;
   }
 
-  // Req: FT-OPEN-2
-  // A DEL or VDEL may be refused for a token that the key does not ask for. Not a SET: it gives the
-  // key its token (Req: FT-STORE-1).
+  // Req: FT-OPEN-2. A DEL or VDEL may be refused for a token that the key does not require. Not a
+  // SET: it gives the key its token (Req: FT-STORE-1).
   [[nodiscard]] static bool refused_without_need(const Entry& entry_here, Index held) {
     return is_fenced(entry_here) && entry_here.action != Action::kSet &&
            entry_here.token != kNone && held == kNone;
@@ -447,7 +446,7 @@ class Decider {
     return true;
   }
 
-  // Of what had returned by then: the one of the latest class.
+  // The one of the latest class among what had returned by then.
   [[nodiscard]] Index latest_before(Index x) const {
     const auto& entries = history_.entries();
     Index out = kNone;

@@ -1,5 +1,5 @@
 // Operations of one key as they were given, in a third of their memory: what is in most of them,
-// texts and timestamps, is kept once. Of one thread.
+// texts and timestamps, is kept once. Used by one thread.
 //
 //   ViolationOperations kept;
 //   kept.add(operation, number);

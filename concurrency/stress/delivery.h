@@ -1,5 +1,5 @@
-// What connections show of a store and its broker whatever the order of requests: requests without
-// a response, responses that come twice, unmatched or malformed ones. Histories do not show
+// What connections show of a store and its broker regardless of the order of requests: requests
+// without a response, responses that come twice, unmatched or malformed ones. Histories do not show
 // these.
 //
 //   Delivery delivery;

@@ -63,7 +63,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
     std::atomic<bool> queued{false};
   };
 
-  // Of a call nothing is judged before it has returned.
+  // A call is not judged before it has returned.
   void called(std::uint64_t id, const history::Operation& operation) override {
     if (writes_history()) options_.history->called(id, operation);
   }
@@ -88,7 +88,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
     return static_cast<std::uint64_t>(static_cast<std::int64_t>(session_.clock().wall_ms()) +
                                       options_.wall_offset_ms);
   }
-  // Of an event, whose time is one of microseconds: not before it came.
+  // The time of an event in microseconds, rounded so that it is not before it came.
   [[nodiscard]] Time time_of(const endpoint::Event& event) const {
     return Time(event.time) + 999ns - start_;
   }
@@ -123,12 +123,12 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   bool judged_all_ = false;  // the history has ended
 
   std::vector<Slot> slots_;
-  // Of client libraries that do not let their threads be used.
+  // Used with client libraries that do not let their threads be used.
   std::mutex queue_mutex_;
   std::condition_variable_any queue_filled_;
   std::deque<std::uint32_t> queue_{};
 
-  // Of the caller's thread alone.
+  // Used only by the caller's thread.
   std::optional<OnlineChecker> checker_{};
   std::set<std::string> left_keys_{};
   Time last_settled_{0};
@@ -182,7 +182,7 @@ void Load::on_event(std::uint32_t client) {
   Slot& slot = slots_[client];
   {
     const std::unique_lock of_slot(slot.mutex, std::try_to_lock);
-    // Whoever has it looks for events once more before leaving.
+    // The thread that has it looks for events once more before leaving.
     const bool here = of_slot.owns_lock() && slot.client != nullptr;
     if (here && slot.client->serves_in_place()) return serve(client);
   }

@@ -56,7 +56,7 @@ const std::atomic<bool> kNeverStop{false};
 TEST(Load, FindsNothingInAConformingStore) {
   Broker broker;
   LoadOptions options = options_of("everything");
-  options.duration = 3s;  // as much as is asked for below, also where a build runs beside it
+  options.duration = 3s;  // as much as is requested below, also where a build runs beside it
   const auto run = run_load(*broker.endpoint, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_THAT(run->judged.violations, IsEmpty());
@@ -104,7 +104,7 @@ TEST(Load, AsksAtARate) {
   options.duration = 1s;
   const auto run = run_load(*broker.endpoint, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
-  // On a busy machine the run takes longer than it was asked to.
+  // On a busy machine the run takes longer than requested.
   const auto seconds = std::chrono::duration<double>(run->asking).count();
   EXPECT_LE(static_cast<double>(run->progress.counts.requests), 200 * seconds + 10);
   EXPECT_GT(run->progress.counts.requests, 20U);
@@ -135,8 +135,8 @@ TEST(Load, WritesTheHistoryThatItJudges) {
   EXPECT_EQ(std::remove(path.c_str()), 0);
 }
 
-// All keys are deleted in the end, and observers are told of it. The history has no such deletion:
-// to whoever judges it, these would be deletions that nobody asked for.
+// All keys are deleted in the end, and observers are notified of it. The history has no such
+// deletion: the checker would report these as deletions that no client requested.
 TEST(Load, WritesNothingOfItsCleaningUp) {
   Broker broker;
   const std::string path = testing::TempDir() + "load_clean_" + std::to_string(getpid()) + ".jsonl";

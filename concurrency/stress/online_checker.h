@@ -1,10 +1,10 @@
 // Judges a stress run during the run, generation of keys by generation of keys.
 //
-//   Referee referee(bounds);
-//   for (const history::Event& event : events) referee.add(event);
-//   referee.close(prefix, now);   // there are no more requests for these keys
-//   referee.judge(now);           // those whose notifications must have come
-//   referee.finish();
+//   OnlineChecker checker(bounds);
+//   for (const history::Event& event : events) checker.add(event);
+//   checker.close(prefix, now);   // there are no more requests for these keys
+//   checker.judge(now);           // those whose notifications must have come
+//   checker.finish();
 //
 // Violations have their operations. Memory is that of the generations that are open. Pure; not
 // thread safe.
@@ -43,7 +43,7 @@ class OnlineChecker {
   // without observers.
   void close(const std::string& prefix, history::Time now);
 
-  // Judges the rest of what was closed so long ago that all notifications have come.
+  // Judges the rest of what was closed long enough ago that all notifications have come.
   void judge(history::Time now);
 
   // A moment at which nothing is in flight: judges what can be judged of the keys in use.

@@ -126,7 +126,7 @@ const Mix* find_mix(std::string_view name) {
   return found == mixes().end() ? nullptr : &*found;
 }
 
-// Of "x/g3/4-0-lock" the number after the last slash is that of the row.
+// In "x/g3/4-0-lock", the number after the last slash is that of the row.
 const Mix* mix_of_key(const Mix& mix, std::string_view key) {
   const std::size_t slash = key.rfind('/');
   std::size_t row = 0;
@@ -180,7 +180,7 @@ std::string Script::new_value(const Row& row, std::uint32_t client, ClientState&
   return out;
 }
 
-// Whoever holds the lock writes what it guards, and renews the lock or gives it back.
+// The client that holds the lock writes what it guards, and renews the lock or gives it back.
 Operation Script::leased(std::size_t row, std::uint32_t client, ClientState& state) {
   constexpr milliseconds kShort{40};
   constexpr milliseconds kLong{400};

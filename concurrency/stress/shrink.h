@@ -29,7 +29,7 @@ using Attempt = std::function<std::optional<std::size_t>(const RunSize& size, st
 
 struct ShrinkOptions {
   std::size_t tries = 5;  // of each size
-  // Asked before each try; no more is tried when it says so. Empty: never.
+  // Called before each try; no more is tried when it says so. Empty: never.
   std::function<bool()> enough{};
 };
 

@@ -91,7 +91,7 @@ class Simulation final : private Journal {
     std::uint64_t connection = 0;
     microseconds to_store{0};  // when its last message arrives there
     microseconds to_client{0};
-    bool waits = false;  // it will ask by itself
+    bool waits = false;  // it will send a request by itself
   };
 
   void called(std::uint64_t id, const history::Operation& operation) override {
@@ -251,7 +251,7 @@ class Simulation final : private Journal {
   bool chance(std::size_t in_10000) { return in_10000 > 0 && random_.below(10'000) < in_10000; }
 
   void finish() {
-    // Of a run that ends early: what is still on the way is lost with it. Req: ENV-RESPONSE-1
+    // In a run that ends early, what is still in transit is lost with it. Req: ENV-RESPONSE-1
     for (const Happening& each : queue_) {
       traffic_.excuse(each.message.correlation_data.value_or(""));
     }

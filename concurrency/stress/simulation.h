@@ -25,7 +25,7 @@ struct SimulationOptions {
   std::uint64_t seed = 1;
   std::uint32_t clients = 16;
   std::uint64_t requests = 5'000;            // and no more
-  history::Time duration = history::kNever;  // of asking, simulated
+  history::Time duration = history::kNever;  // of requests, simulated
   double rate = 0;                           // as TrafficOptions has it
   // How many of 10,000 messages to and from the store are lost; how many of 10,000 requests end
   // their client's connection.

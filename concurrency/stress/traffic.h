@@ -62,7 +62,7 @@ struct TrafficOptions {
   // The requests, instead of those of the script: each client sends its own in this order, and
   // then for nothing. Must outlive the traffic.
   const Plan* plan = nullptr;
-  // What is wrong with the properties and the form of a reply, whatever the other requests are;
+  // What is wrong with the properties and the form of a reply, regardless of the other requests;
   // empty: not checked. Called for each.
   std::function<std::optional<ReplyProblem>(const codec::Message& request,
                                             const codec::Message& reply)>

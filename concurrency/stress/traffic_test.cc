@@ -103,7 +103,7 @@ TEST(Traffic, CountsTheMessagesOfTheLongestConnection) {
   answer(1, 2);
   EXPECT_EQ(traffic.counts().longest, 3U);
   traffic.disconnected(0, 3us);
-  traffic.connected(0, 4us);  // its packet ids begin anew
+  traffic.connected(0, 4us);  // its packet ids begin again
   answer(0, 2);
   EXPECT_EQ(traffic.counts().longest, 3U);
   answer(1, 2);

@@ -155,7 +155,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
       }
       const mqtt::subscribe_response response = token->get_subscribe_response();
       for (const mqtt::ReasonCode code : response.get_reason_codes()) {
-        // A broker may grant less QoS than was asked for (MQTT 5, 3.9.3); messages could then be
+        // A broker may grant less QoS than was requested (MQTT 5, 3.9.3); messages could then be
         // lost, and what does not arrive would prove nothing.
         if (static_cast<int>(code) != kSubscriptionQos) {
           return fail(refused_subscription(filter, static_cast<int>(code)));
@@ -236,7 +236,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     if (!closing_ && !floods_) push_end({reason, relay_->why()});
   }
 
-  // Paho reads on whatever we do: once a broker has sent more than we hold, what comes is left out.
+  // Paho reads on regardless of what we do: once a broker has sent more than we hold, what comes is
+  // left out.
   void push_message(const mqtt::message& received) {
     if (floods_) return;
     if (received.get_properties().c_struct().count > static_cast<int>(wire::kMaxProperties)) {
@@ -278,7 +279,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
             "the client is not connected" + (end_text_.empty() ? "" : ": " + end_text_)};
   }
 
-  // A PUBLISH failed. Of a lost connection the disconnection handlers tell.
+  // A PUBLISH failed. The disconnection handlers report a lost connection.
   void on_failure(const mqtt::token& token) override {
     const int reason = static_cast<int>(token.get_reason_code());
     const auto* delivery = dynamic_cast<const mqtt::delivery_token*>(&token);

@@ -1,6 +1,6 @@
 // What a broker must not be able to do to Paho: an acknowledgement of another kind than the PUBLISH
-// asked for makes it free memory twice, and it keeps whatever size a packet has. The guard looks at
-// the beginnings of all packets of one connection, and says which bytes Paho must not get.
+// requires makes it free memory twice, and it keeps a packet of any size. The guard looks at the
+// beginnings of all packets of one connection, and says which bytes Paho must not get.
 //
 //   PahoGuard guard;
 //   guard.on_written(bytes);               // of Paho's
@@ -22,7 +22,8 @@ namespace fencepost::endpoint {
 
 // Paho has a packet four times: as it came, its payload, its message, and ours.
 inline constexpr std::size_t kMaxPahoPacket = std::size_t{32} << 20U;
-// Of anything but a PUBLISH: Paho keeps the properties of a CONNACK as long as the connection.
+// The limit for anything but a PUBLISH: Paho keeps the properties of a CONNACK as long as the
+// connection.
 inline constexpr std::size_t kMaxPahoControlPacket = std::size_t{16} << 10U;
 // A property of five bytes takes Paho a hundred.
 inline constexpr std::size_t kMaxPahoPropertyBytes = std::size_t{1} << 20U;
@@ -48,7 +49,7 @@ class PacketHeads {
   [[nodiscard]] bool next(std::string_view& bytes);
   [[nodiscard]] const PacketHead& head() const { return head_; }  // after true
   [[nodiscard]] bool is_malformed() const { return malformed_; }
-  // Of the packet that has begun with the last head and has not ended; 0: it has.
+  // The length of the packet that began with the last head and has not ended; 0: it has ended.
   [[nodiscard]] std::size_t bytes_under_way() const { return skip_ > 0 ? head_.length : 0; }
 
  private:
@@ -60,7 +61,7 @@ class PacketHeads {
   PacketHead head_{};
   std::string begun_{};         // of a head that is not whole
   std::size_t fixed_ = 0;       // bytes of its fixed header, once these are known
-  std::size_t needed_ = 2;      // so many bytes of it are known to be needed
+  std::size_t needed_ = 2;      // how many bytes of it are known to be needed
   std::size_t properties_ = 0;  // where the length of a PUBLISH's begins; 0: not known yet
   std::size_t skip_ = 0;        // what is left of a packet behind its head
   bool malformed_ = false;

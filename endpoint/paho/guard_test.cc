@@ -24,7 +24,7 @@ std::string ack(wire::AckKind kind, std::uint16_t id, std::uint8_t reason = 0) {
   return wire::encode(wire::Ack{.kind = kind, .packet_id = id, .reason = reason}).value();
 }
 
-// The guard's word on bytes that come one by one, and on all at once.
+// The guard's word on bytes that come one by one, and on all together.
 std::string word_on(std::string_view written, std::string_view bytes) {
   PahoGuard at_once;
   PahoGuard one_by_one;

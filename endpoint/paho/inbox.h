@@ -15,7 +15,7 @@
 
 namespace fencepost::endpoint {
 
-// So often it is looked whether all waits have ended.
+// How often it checks for cancellation.
 inline constexpr std::chrono::milliseconds kLookInterval{100};
 
 class Inbox {

@@ -13,7 +13,7 @@ std::unique_ptr<Connector> make_connector(const MqttOptions& options, Cancellati
 }  // namespace
 }  // namespace fencepost::endpoint
 
-// What dlsym() is asked for.
+// The name for dlsym().
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 

@@ -1,5 +1,5 @@
-// The MQTT client of `--driver paho`, in a module that is loaded by who asks for it: no other run
-// loads Paho, or needs it installed. Program and module are of one build.
+// The MQTT client of `--driver paho`, in a module that is loaded on request: no other run loads
+// Paho, or needs it installed. Program and module are of one build.
 #pragma once
 
 #include <memory>

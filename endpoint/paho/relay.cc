@@ -17,7 +17,7 @@ namespace fencepost::endpoint {
 namespace {
 
 constexpr std::size_t kRelayChunk = std::size_t{64} << 10U;
-// Of a broker that floods, before the connections of others get their turn.
+// The most that is read from a broker that floods before other connections get their turn.
 constexpr int kChunksAtOnce = 16;
 constexpr std::chrono::seconds kFarewell{1};
 
@@ -168,7 +168,7 @@ void PahoRelay::end_broker() {
   broker_->cut();
 }
 
-// What has ended is told of again and again, and so not watched. OpenSSL holds nothing back that
+// What has ended is reported again and again, and so not watched. OpenSSL holds nothing back that
 // the socket would not tell of: a chunk is larger than what it decrypts at a time.
 void PahoRelay::watch_broker() const {
   if (broker_over_) return;

@@ -1,8 +1,8 @@
 // What stands between Paho and a broker: Paho speaks plain MQTT to a port of this process, and what
-// it says goes on to the broker, through TLS where the broker wants that. So Paho is kept from what
-// it does not bear, and nothing of the C library has to be replaced for it: no packet waits for an
-// acknowledgement of TCP, a write of Paho's neither fails nor is done in part, the connection can
-// be ended as a broken network does, and the guard sees each packet first.
+// it says is passed to the broker, through TLS where the broker wants that. So Paho is kept from
+// what it does not bear, and nothing of the C library has to be replaced for it: no packet waits
+// for an acknowledgement of TCP, a write of Paho's neither fails nor is done in part, the
+// connection can be ended as a broken network does, and the guard sees each packet first.
 //
 //   auto relay = PahoRelay::start(std::move(*stream), loop);
 //   connect_paho_to("127.0.0.1", (*relay)->port());
@@ -24,17 +24,17 @@
 
 namespace fencepost::endpoint {
 
-// Of one connection. Thread safe.
+// Relays one connection. Thread safe.
 class PahoRelay : public std::enable_shared_from_this<PahoRelay> {
  public:
-  // Takes one connection at port(), from whoever of this machine comes first. The loop has to live
+  // Takes one connection at port(), from the first client on this machine. The loop has to live
   // longer than end(). The error says why there is no port or no thread.
   [[nodiscard]] static Result<std::shared_ptr<PahoRelay>, std::string> start(
       std::unique_ptr<Stream> broker, PollLoop& loop);
 
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
-  // The broker gets what Paho has written until now and the end of the connection at once; Paho
+  // The broker gets what Paho has written until now and the end of the connection immediately; Paho
   // reads the end.
   void cut();
   // Why the connection to the broker has ended: what the guard has refused, or how TLS or TCP

@@ -119,7 +119,7 @@ TEST_F(Relay, TakesWhatIsWrittenAfterTheBrokerIsGone) {
   for (int i = 0; i < 100; ++i) write_to(*client, kPublishOut);
 }
 
-// Paho goes on with a partial write in another thread, and crashes there once in many runs on a
+// Paho continues with a partial write in another thread, and crashes there once in many runs on a
 // network that loses packets.
 TEST_F(Relay, TakesAllThatIsWrittenWhileTheBrokerReadsNothing) {
   std::string packet = "\x30"s;                            // of QoS 0

@@ -15,7 +15,7 @@ namespace fencepost::wire {
 // Without a Packet Identifier.
 [[nodiscard]] Publish publish_of(const codec::Message& message);
 
-// Of a property that is there twice, the last; other properties are left out.
+// If a property is there twice, the last one counts; other properties are left out.
 [[nodiscard]] codec::Message message_of(Publish packet);
 
 }  // namespace fencepost::wire

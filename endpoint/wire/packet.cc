@@ -47,7 +47,7 @@ constexpr std::uint32_t in(Type type) { return 1U << static_cast<unsigned>(type)
 constexpr std::uint32_t kInWill = 1U << 16;
 constexpr std::uint32_t kInAcks =
     in(Type::kPuback) | in(Type::kPubrec) | in(Type::kPubrel) | in(Type::kPubcomp);
-// Whatever says how something went may have a Reason String, from either side.
+// Each packet that reports a result may have a Reason String, from either side.
 constexpr std::uint32_t kInAnswers = in(Type::kConnack) | kInAcks | in(Type::kSuback) |
                                      in(Type::kUnsuback) | in(Type::kDisconnect) | in(Type::kAuth);
 constexpr std::uint32_t kInMessages = in(Type::kPublish) | kInWill;
@@ -98,8 +98,8 @@ const PropertyRule* rule_of(std::uint32_t id) {
   return found == kPropertyRules.end() ? nullptr : found;
 }
 
-// Of all but the payload format, where 1 is UTF-8 and 0 is nothing special, it says yes or no.
-// Maximum QoS is one of them: a server that takes QoS 2 leaves it out. (3.2.2.3.4)
+// Is the value one byte that says yes or no? For the payload format, 1 is UTF-8 and 0 is nothing
+// special. Maximum QoS is one of them: a server that takes QoS 2 leaves it out. (3.2.2.3.4)
 bool is_flag(PropertyId id) { return rule_of(static_cast<std::uint32_t>(id))->form == Form::kByte; }
 
 // 2.2.2.2: of these, 0 is a protocol error.
@@ -153,7 +153,7 @@ class Writer {
   void reason_and_properties(std::uint8_t reason, const Properties& all) {
     if (reason == 0 && all.all().empty()) return;
     byte(reason);
-    // The reason must stand before properties even where it is 0: they are told apart by place
+    // The reason must stand before properties even where it is 0: they are distinguished by place
     // alone.
     if (!all.all().empty()) properties(all);
   }
@@ -304,8 +304,8 @@ Encoded encode_packet(const Auth& packet) {
   return out.packet(Type::kAuth, 0);
 }
 
-// Reads the inside of one packet. The first thing that is wrong is kept; after it, whatever is read
-// is empty or 0.
+// Reads the inside of one packet. The first thing that is wrong is kept; after it, anything that is
+// read is empty or 0.
 class Reader {
  public:
   Reader(Type type, std::string_view bytes) : type_(type), bytes_(bytes) {}
@@ -314,7 +314,7 @@ class Reader {
   [[nodiscard]] std::string name() const {
     return with_article(kNames.at(static_cast<std::size_t>(type_)));
   }
-  // Also after a failure, so that no loop over the rest goes on.
+  // Also after a failure, so that no loop over the rest continues.
   [[nodiscard]] bool at_end() const { return bytes_.empty() || failed(); }
   [[nodiscard]] bool failed() const { return error_.has_value(); }
   [[nodiscard]] const DecodeError& error() const { return *error_; }
@@ -344,8 +344,8 @@ class Reader {
     const std::uint16_t id = two_bytes();
     const bool answers = type_ >= Type::kPuback && type_ <= Type::kPubcomp;
     if (id == 0) {
-      // Of an acknowledgement the standard says that it repeats the identifier of the PUBLISH,
-      // which is not 0.
+      // The standard says that an acknowledgement repeats the identifier of the PUBLISH, which is
+      // not 0.
       refuse(kProtocolError, name() + " with packet identifier 0",
              answers ? "MQTT-2.2.1-5" : "MQTT-2.2.1-3");
     }
@@ -368,7 +368,7 @@ class Reader {
  private:
   std::string_view take(std::size_t size) {
     if (failed()) return {};
-    // The packet is whole by its header, so more bytes would not mend it.
+    // The packet is whole by its header, so more bytes would not help.
     if (size > bytes_.size()) {
       refuse(name() + " that ends within its content");
       return {};
@@ -437,7 +437,7 @@ class Reader {
   }
 
   void add_number(Properties& out, PropertyId id, std::uint32_t number) {
-    // Where the bytes had ended, the 0 that was read is none of the packet's.
+    // Where the bytes had ended, the 0 that was read is not in the packet.
     const bool legal = (number != 0 || may_be_zero(id)) && (number <= 1 || !is_flag(id));
     if (!legal && !failed()) {
       return refuse(
@@ -467,11 +467,12 @@ class Reader {
 Connect read_connect(Reader& in) {
   Connect out;
   // These two stand first in each version of MQTT, so that a server can tell which one it is. A
-  // client of an older one breaks no rule of MQTT 5; PacketReader goes on with its packets unread.
+  // client of an older one breaks no rule of MQTT 5; PacketReader continues with its packets
+  // unread.
   const std::string protocol = in.text();
   const unsigned version = in.byte();
   if (protocol != "MQTT" || version != kVersion) {
-    // Of MQTT 3.1 and 3.1.1 there is no statement here.
+    // MQTT 3.1 and 3.1.1 have no statement here.
     const bool older =
         (protocol == "MQIsdp" && version == 3) || (protocol == "MQTT" && version == 4);
     const std::string_view statement = protocol == "MQTT" ? "MQTT-3.1.2-2" : "MQTT-3.1.2-1";
@@ -694,8 +695,8 @@ Result<std::optional<Decoded>, DecodeError> decode(std::string_view bytes, std::
   if (bytes.empty()) return std::nullopt;
   const auto first = static_cast<unsigned char>(bytes[0]);
   const std::uint32_t flags = first & 0xfU;
-  // By the first byte alone, as far as it goes: a peer that speaks something else, such as HTTP, is
-  // told so before its bytes are taken for a length that never comes.
+  // By the first byte alone, as far as it goes: a peer that speaks something else, such as HTTP,
+  // gets an error before its bytes are taken for a length that never comes.
   if (first < 0x10) return fail(DecodeError{kMalformed, "a packet of type 0"});
   const auto type = static_cast<Type>(first >> 4U);
   const std::string name = with_article(kNames.at(static_cast<std::size_t>(type)));
@@ -773,7 +774,7 @@ class TextCheck {
   void properties(const Properties& properties) {
     for (const Property& each : properties.all()) {
       if (!is_text(each.id)) continue;
-      // Of all but these the value is empty, and right.
+      // For all but user properties, the value is empty, and correct.
       const bool user = each.id == PropertyId::kUserProperty;
       const std::string_view what = user ? "a user property" : "a property";
       text(what, each.text);

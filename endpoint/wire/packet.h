@@ -21,9 +21,9 @@ namespace fencepost::wire {
 
 // Bytes of the largest packet that there can be: its length has four bytes of seven bits. (1.5.5)
 inline constexpr std::size_t kLargestPacket = 268'435'460;
-// Of a text or of binary data: its length has two bytes. (1.5.4, 1.5.6)
+// The limit for a text or binary data: its length has two bytes. (1.5.4, 1.5.6)
 inline constexpr std::size_t kMaxText = 65'535;
-// Of a packet that is read: a few bytes become many in memory.
+// The limit for a packet that is read: a few bytes become many in memory.
 inline constexpr std::size_t kMaxProperties = 10'000;
 
 // 2.2.2.2
@@ -124,7 +124,7 @@ struct Publish {
   std::string payload{};
   friend bool operator==(const Publish&, const Publish&) = default;
 };
-// What follows a PUBLISH of QoS 1 or 2; in their order on the wire. (3.4 to 3.7)
+// What follows a PUBLISH of QoS 1 or 2; in their order on the network. (3.4 to 3.7)
 enum class AckKind : std::uint8_t { kPuback = 4, kPubrec = 5, kPubrel = 6, kPubcomp = 7 };
 struct Ack {
   AckKind kind = AckKind::kPuback;
@@ -205,7 +205,7 @@ inline constexpr std::uint8_t kTooLarge = 0x95;
 struct DecodeError {
   std::uint8_t reason = 0;  // to end the connection with: one of these three
   std::string text{};       // e.g. "a PUBLISH with QoS 3"
-  // Of the standard: "MQTT-3.3.1-4". Empty where it does not number what is broken.
+  // The statement of the standard: "MQTT-3.3.1-4". Empty where it does not number what is broken.
   std::string_view statement{};
 };
 

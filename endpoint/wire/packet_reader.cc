@@ -19,8 +19,8 @@ std::optional<ReadPacket> PacketReader::next() {
   if (ended_) return std::nullopt;
   const std::string_view rest = std::string_view(held_).substr(at_);
   const std::size_t size = size_of_first(rest);
-  // Packets of MQTT 3.1.1 have the same header, and can be told apart still; what is in them is not
-  // read by the rules of MQTT 5.
+  // Packets of MQTT 3.1.1 have the same header, and can be distinguished still; what is in them is
+  // not read by the rules of MQTT 5.
   if (older_version_) {
     if (size > most_bytes_) return give_up();
     if (size == 0 || rest.size() < size) return std::nullopt;

@@ -22,7 +22,7 @@ inline constexpr std::uint8_t kOlderVersion = 0x84;
 
 struct ReadPacket {
   std::string bytes{};
-  Result<Packet, DecodeError> packet{};  // the error says why these bytes are none
+  Result<Packet, DecodeError> packet{};  // the error says why these bytes are not a packet
 };
 
 class PacketReader {

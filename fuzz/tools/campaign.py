@@ -25,9 +25,9 @@ import targets  # noqa: E402
 DONE, FOUND, WRONG, INTERRUPTED = 0, 1, 2, 130
 MAX_SLICE_S = 120  # of one run of a program; then the worker turns to the target that had least time
 MAX_REPEATS = 200  # ends of a target by defects that are known already; then it is left alone
-PATIENCE_S = 2  # with a program that was told to end
+PATIENCE_S = 2  # with a program that has to end
 LEAST_FREE_BYTES = 256 << 20
-# Of corpus/TARGET/distilled: everybody who clones the repository has it, and each ctest replays it.
+# Limits for corpus/TARGET/distilled: everybody who clones the repository has it, and each ctest replays it.
 MOST_DISTILLED_FILES = 200
 MOST_DISTILLED_BYTES = 300_000
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400}
@@ -396,7 +396,7 @@ def distil(state):
 
 
 def merged(state, sources, how):
-    """What libFuzzer takes of `sources` besides seeds and regressions: name -> content. `how`: arguments of the program."""
+    """What libFuzzer takes of `sources` in addition to seeds and regressions: name -> content. `how`: its arguments."""
     with tempfile.TemporaryDirectory(dir=state.folder) as folder:
         base = pathlib.Path(folder, "base")
         base.mkdir()

@@ -15,7 +15,7 @@ import time
 sys.dont_write_bytecode = True
 import targets  # noqa: E402
 
-# Of one input. OSS-Fuzz has the same.
+# The limit for one input. OSS-Fuzz has the same.
 TIMEOUT_S = 25
 RSS_LIMIT_MB = 2560
 LIMITS = [f"-timeout={TIMEOUT_S}", f"-rss_limit_mb={RSS_LIMIT_MB}"]
@@ -41,7 +41,7 @@ class Progress:
     speed: int = 0  # executions per second
 
     def read(self, line):
-        """Takes a line of the program in, whatever it is."""
+        """Takes in a line of the program, of any kind."""
         match = PROGRESS.match(line)
         if match:
             numbers = [int(match.group(i) or 0) for i in (1, 3, 4, 5, 6)]
@@ -137,7 +137,7 @@ def environment():
 
 def run(program, arguments, timeout_s, stop=None, **variables):
     """(exit code, output) of a run of its own. Killed when it takes longer, or when the threading.Event `stop` is set; then
-    the exit code is None."""
+    there is no exit code (None)."""
     end = time.monotonic() + timeout_s
     with subprocess.Popen([program, *arguments], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd="/",
                           env=environment() | variables, start_new_session=True) as process:

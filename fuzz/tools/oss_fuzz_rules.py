@@ -1,7 +1,7 @@
-"""The rules that OSS-Fuzz and ClusterFuzzLite have for what a build leaves in $OUT, as functions that return complaints.
+"""The rules that OSS-Fuzz and ClusterFuzzLite have for what a build leaves in $OUT, as functions that return errors.
 
 From their documents "new project guide", "fuzzer environment" and the scripts of the runner (targets_list,
-bad_build_check). A complaint is a sentence; no complaints, no problem."""
+bad_build_check). An error is a sentence; no errors, no problem."""
 
 import os
 import pathlib
@@ -147,7 +147,7 @@ def check_run(program, arguments, what, cwd="/", runs=RUNS):
         run = subprocess.run(command, cwd=cwd, check=False, capture_output=True, env={}, timeout=600, **ReadOnly.user())
     complaints = []
     said = run.stderr.decode(errors="replace")
-    # Or more: once a second, libFuzzer reads the folder of its corpus again, and runs what it did not keep whatever -runs says.
+    # Or more: once a second, libFuzzer reads the folder of its corpus again, and runs what it did not keep, beyond -runs.
     done = DONE.search(said)
     if run.returncode != 0 or done is None or int(done[1]) < runs:
         complaints.append(f"{program.name}: with {what}, exit code {run.returncode}: {said[-2000:]}")

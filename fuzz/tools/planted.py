@@ -75,7 +75,7 @@ def apply(bug, folder, *options):
 
 
 def check(bugs, root):
-    """Complaints: patches that do not fit, targets that are not there."""
+    """Errors: patches that do not fit, targets that are not there."""
     known = {target.name for target in targets.all_targets(root)}
     complaints = [f"{bug.path.name}: no target {bug.target}" for bug in bugs if bug.target not in known]
     for bug in bugs:

@@ -1,5 +1,5 @@
 // Makes the store wrong, slow and right again while clients use it, where the option `control` is
-// on. Whoever may publish says so with a message to the control topic; of what it holds, only
+// on. A client that may publish says so with a message to the control topic; of what it holds, only
 // conditions and faults change, and the keys stay:
 //
 //   mosquitto_rr -V 5 -t fencepost/control -e me/reply -m 'fault nx-overwrites'

@@ -25,7 +25,7 @@ struct Options {
   std::chrono::milliseconds clock_offset{0};  // of the store's wall clock from the machine's
   store::DelayOptions delay{};                // of all that the store sends
   std::vector<const store::Fault*>
-      faults{};                             // serve a store that is wrong or unusual in these ways
+      faults{};                             // serve a store that is faulty or unusual in these ways
   std::optional<store::Decisions> right{};  // or this right one
   std::uint64_t seed = 1;                   // of all that is random in it
   std::string record{};                     // append all traffic to this file; empty: do not

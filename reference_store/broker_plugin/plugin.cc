@@ -14,7 +14,7 @@
 //   plugin_opt_clock_offset_ms -600000     # the store's clock is ten minutes behind the machine's
 //   plugin_opt_response_delay_ms 200       # all that the store sends is so late ...
 //   plugin_opt_response_jitter_ms 50       # ... and up to so much more, in order for each client
-//   plugin_opt_fault S01                   # a store that is wrong: see reference_store/faults
+//   plugin_opt_fault S01                   # a faulty store: see reference_store/faults
 //   plugin_opt_seed 1                      # of all that is random in it
 //   plugin_opt_record /path/x.log          # append all traffic to this file: see traffic_log.h
 //   plugin_opt_routing open                # every subscriber sees requests and notifications,

@@ -303,7 +303,7 @@ class VersionBeforeTheLock final : public Racing {
   }
 };
 
-// N08: notifications of two writes that meet arrive in the wrong order.
+// N08: notifications of two concurrent writes arrive in the wrong order.
 class NotificationsOutOfOrder final : public Decorator {
  public:
   using Decorator::Decorator;

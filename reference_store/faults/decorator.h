@@ -1,4 +1,4 @@
-// What stands between a store and the wire: most faults are a few lines in one of these.
+// What stands between a store and the network: most faults are a few lines in one of these.
 #pragma once
 
 #include <functional>

@@ -59,7 +59,7 @@ Deadline px_from_the_requests_clock(const codec::Command& command, const hlc::Ti
 
 microseconds swept_late(microseconds deadline) { return deadline + milliseconds{900}; }
 
-// ---- between the store and the wire
+// ---- between the store and the network
 
 // X05: PX that is no number of milliseconds counts as 0.
 void bad_px_is_zero(codec::Message& request) {

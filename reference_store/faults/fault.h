@@ -1,10 +1,10 @@
-// Stores that are wrong on purpose, as data: the suite is judged by how many of them it catches.
+// Stores that are faulty on purpose, as data: the suite is judged by how many of them it catches.
 // And stores that are right in an unusual way, which it must not fail.
 //
 //   const Fault* fault = find_fault("S01");            // or by name: "nx-overwrites"
 //   std::unique_ptr<Handler> store = fault->make({.dialect = codec::DialectId::kDeployed}, seed);
 //
-// A fault replaces one rule of the store (rules.h), or stands between the store and the wire
+// A fault replaces one rule of the store (rules.h), or stands between the store and the network
 // (decorator.h), or reaches into the state where no rule would (tamper.h). The correct store knows
 // nothing of them.
 #pragma once
@@ -39,7 +39,7 @@ enum class FaultNeeds {
                // one request is in flight at a time
 };
 
-// Of a benign store: by which documents it is right.
+// For a conforming variant: the documents to which it conforms.
 enum class RightBy {
   kAll,
   kArticle,  // by the article alone: without what only the deployed service does

@@ -99,7 +99,7 @@ MaybeToken far_future_has_the_text_of_timestamps(const std::string* text, std::u
   return token;
 }
 
-// ---- between the store and the wire
+// ---- between the store and the network
 
 // F01, F02, F03: a request of this verb without a token gets that of the key.
 class NeedsNoToken : public Decorator {
@@ -248,7 +248,7 @@ class TokenIsGlobal final : public Decorator {
   MaybeError refusal_;
 };
 
-// F17: GET of a fenced key asks for the token.
+// F17: GET of a fenced key requires the token.
 void get_requires_the_token(Exchange& exchange) {
   if (!exchange.command || exchange.command->verb != Verb::kGet) return;
   const auto* token = exchange.store.token(exchange.command->key);
@@ -257,7 +257,7 @@ void get_requires_the_token(Exchange& exchange) {
   answer_error(exchange, ErrorCode::kTokenRequired);
 }
 
-// F23: registering for a fenced key asks for the token. What was registered is gone.
+// F23: registering for a fenced key requires the token. What was registered is gone.
 class KeynotifyRequiresTheToken final : public Decorator {
  public:
   using Decorator::Decorator;

@@ -36,7 +36,7 @@ bool nex_compares_a_prefix(Condition condition, const std::string* stored,
   return condition_holds(condition, stored, offered);
 }
 
-// ---- between the store and the wire
+// ---- between the store and the network
 
 bool is_set(const Exchange& exchange) {
   return exchange.command && exchange.command->verb == codec::Verb::kSet &&

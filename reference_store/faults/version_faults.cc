@@ -127,7 +127,7 @@ Checked padding_refused(const std::string* text, std::uint64_t wall_ms) {
   return check_timestamp(text, wall_ms);
 }
 
-// ---- between the store and the wire
+// ---- between the store and the network
 
 void drop_version(Exchange& exchange) {
   if (codec::Message* response = exchange.response()) {

@@ -212,15 +212,15 @@ struct ChoiceText {
   [[nodiscard]] constexpr std::string_view view() const { return {text, N - 1}; }
 };
 
-// What a store decides on each axis.
+// What a store decides for each choice.
 class Decisions {
  public:
   template <ChoiceText kChoiceCount, ChoiceText kDecision>
   [[nodiscard]] bool is() const {
     constexpr std::size_t kAt = choice_index(kChoiceCount.view());
-    static_assert(kAt < kChoices.size(), "there is no such axis");
+    static_assert(kAt < kChoices.size(), "there is no such choice");
     constexpr std::size_t kDecided = decision_index(kAt, kDecision.view());
-    static_assert(kDecided < Axis::kMax, "the axis has no such decision");
+    static_assert(kDecided < Axis::kMax, "the choice has no such decision");
     return chosen_[kAt] == kDecided;
   }
 

@@ -1,6 +1,7 @@
-// A conforming variant: it keeps every rule of the protocol and decides every open point as it is
-// configured, where the reference store decides each once. Written on its own, so that a suite
-// which takes observed behaviour of the reference store for rules is found. On decisions: axes.h.
+// A conforming variant: it keeps every rule of the protocol and decides every unspecified point as
+// it is configured, where the reference store decides each once. Written on its own, so that a
+// suite which takes observed behaviour of the reference store for rules is found. Decisions:
+// choices.h.
 #pragma once
 
 #include <chrono>
@@ -22,7 +23,7 @@
 
 namespace fencepost::store {
 
-// Of `options` it heeds dialect, node id, quota and authorization. Not thread safe.
+// It uses the dialect, node id, quota and authorization of `options`. Not thread safe.
 class VariantStore final : public Handler {
  public:
   VariantStore(const ServiceOptions& options, const Decisions& decisions);

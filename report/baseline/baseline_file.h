@@ -12,8 +12,8 @@
 
 namespace fencepost::baseline {
 
-// Reads a baseline: YAML when the name of the file ends in .yaml or .yml, else a list. Complaints
-// are appended to `errors`; with any there is no baseline. What only a run can show, and a missing
+// Reads a baseline: YAML when the name of the file ends in .yaml or .yml, else a list. Errors are
+// appended to `errors`; with any there is no baseline. What only a run can show, and a missing
 // reason, is no error here.
 [[nodiscard]] std::optional<Baseline> load_baseline(const scenario::SourceFile& file,
                                                     std::vector<scenario::LoadError>& errors);

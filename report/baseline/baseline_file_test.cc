@@ -19,7 +19,7 @@ using testing::IsEmpty;
 using testing::SizeIs;
 using testing::StartsWith;
 
-// The baseline in a file of that text. A test whose text is wrong stops with the complaint.
+// The baseline in a file of that text. A test whose text is wrong ends with the error.
 Baseline loaded(const std::string& text, const std::string& name = "known.yaml") {
   std::vector<scenario::LoadError> errors;
   auto baseline = load_baseline({name, text}, errors);
@@ -30,7 +30,7 @@ Baseline loaded(const std::string& text, const std::string& name = "known.yaml")
   return std::move(*baseline);
 }
 
-// The complaints about it.
+// The errors about it.
 std::vector<std::string> diagnostics(const std::string& text,
                                      const std::string& name = "known.yaml") {
   std::vector<scenario::LoadError> errors;

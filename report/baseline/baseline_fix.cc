@@ -52,7 +52,7 @@ class BaselineUpdater {
     fixed_.changes.push_back(fmt::format("{} {}: {}", verb, cases, why));
   }
 
-  // A plain list has no room for differences. No reason is made up: a baseline without one is
+  // A plain list has no room for root causes. No reason is made up: a baseline without one is
   // refused, so that a person has to write one.
   void add_cases(const scenario::Catalogue& catalogue, bool strict) {
     for (const run::CaseResult& result : result_.cases) {

@@ -16,7 +16,7 @@ struct FixedBaseline {
   std::vector<std::string> changes;  // one line each; empty: it was right
 };
 
-// `result` is what the run has shown of the whole suite, before apply(). Differences that no entry
+// `result` is what the run has shown of the whole suite, before apply(). Root causes that no entry
 // covers (in a list: failing cases) are added without a reason, which fails the next run until
 // somebody writes one; signatures and causes follow the store; entries go whose cases pass or do
 // not exist; a glob whose cases do not all fail alike gives way to entries for those that fail.

@@ -133,7 +133,7 @@ TEST(Baseline, RefusesAPassThatItDoesNotExpect) {
   EXPECT_EQ(exit_code(result), run::ExitCode::kFailed);
 }
 
-// It is the baseline that is wrong, whatever the level of the rule.
+// It is the baseline that is wrong, regardless of the level of the rule.
 TEST(Baseline, MakesNoWarningOfAPassThatItDoesNotExpect) {
   const run::SuiteResult result =
       applied({{"good", run::Verdict::kPassed, "R-SHOULD-1"}}, {fails("good")});
@@ -452,7 +452,7 @@ TEST(Baseline, KnowsDuringTheRunWhichFailureIsExpected) {
 // --- what else decides --------------------------------------------------------------------------
 
 // An endpoint that mixes dialects fails one case for each divergence. When that failure is known,
-// no other case may be blamed in its place.
+// no failure may be attributed to another case in its place.
 TEST(Baseline, FailsNoSecondCaseForMixedForms) {
   const CaseText text{.more = "divergence: [set-not-applied]", .steps = R"(
 - set: {key: k, value: "one"}

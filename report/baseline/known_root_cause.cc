@@ -22,7 +22,7 @@ const KnownRootCause* listing(const Baseline& baseline, const std::string& cause
   return nullptr;
 }
 
-// Puts one run against the differences of one baseline.
+// Puts one run against the root causes of one baseline.
 class DifferenceApplier {
  public:
   DifferenceApplier(const Baseline& baseline, const BaselineRun& run, run::SuiteResult& result)
@@ -83,7 +83,7 @@ class DifferenceApplier {
     }
   }
 
-  // Is it mended, or did the run merely not come to it? The case that shows it best decides.
+  // Is it fixed, or did the run merely not come to it? The case that shows it best decides.
   void not_seen(const KnownRootCause& known) {
     const auto best = std::find_if(
         result_.cases.begin(), result_.cases.end(),

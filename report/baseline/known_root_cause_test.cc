@@ -146,7 +146,7 @@ TEST(KnownRootCause, HidesNoOtherInACaseThatFailsAlready) {
   run.put_against(baseline);
   EXPECT_THAT(run.new_failures(), ElementsAre("nx.3"));
   EXPECT_EQ(known_and_new(baseline, run.result, catalogue(), false),
-            "known: 1 root cause, 33 failures; new: 1 difference, 1 failure");
+            "known: 1 root cause, 33 failures; new: 1 root cause, 1 failure");
   EXPECT_EQ(exit_code(run.result), run::ExitCode::kFailed);
 }
 
@@ -282,9 +282,8 @@ TEST(KnownRootCause, FollowsTheStoreAndKeepsItsReason) {
   EXPECT_THAT(none.changes, ElementsAre("removed R-MUST-1 (nx.0): no failure matches it"));
 }
 
-// Whatever a store does: what --update-baseline writes makes the run conformant, once there are
-// reasons; a second time it changes nothing; fewer failures need no change; a failure of another
-// kind is new.
+// For any store: what --update-baseline writes makes the run conformant, once there are reasons; a
+// second time it changes nothing; fewer failures need no change; a failure of another kind is new.
 TEST(KnownRootCause, OfAnyRunMakesItConformantAndHidesNothingElse) {
   const std::vector<std::string> kinds = {
       "", "", "+OK\\r\\n", "-ERR no\\r\\n", ":1\\r\\n", "$1\\r\\nx\\r\\n"};

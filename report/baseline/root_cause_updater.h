@@ -1,4 +1,4 @@
-// Brings the differences of a baseline up to date: a part of baseline_fix.h. Pure.
+// Brings the root causes of a baseline up to date: a part of baseline_fix.h. Pure.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 namespace fencepost::baseline {
 
 // For one use. What was seen before stays in its entry, so that its reason stays true; what is new
-// goes to the entry that knows the most of its difference, or to one that is seen no more and has
+// goes to the entry that knows the most of its root cause, or to one that is seen no more and has
 // the same requirement; else an entry is added, without a reason. Entries that nothing shows any
 // more go.
 class RootCauseUpdater {

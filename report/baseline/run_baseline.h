@@ -33,15 +33,15 @@ class RunBaseline {
   // Is this failure of a case one that the baseline knows?
   [[nodiscard]] bool expects(const run::CaseResult& result) const;
 
-  // Puts what was skipped among the results of `selected`, rewrites the file if asked to, judges
+  // Puts what was skipped among the results of `selected`, rewrites the file if requested, judges
   // the results by it and makes the summary again.
   void settle(const std::vector<const scenario::Case*>& selected,
               const scenario::Catalogue& catalogue, bool strict, run::SuiteResult& result);
 
   // What became of the file, line by line; empty when it was not to be fixed.
   [[nodiscard]] const std::vector<std::string>& news() const { return news_; }
-  // Of a file that was not fixed although it should: kUsage when the run shows too little,
-  // kInternal when it cannot be written.
+  // The exit code for a file that should have been updated and was not: kUsage when the run shows
+  // too little, kInternal when it cannot be written.
   [[nodiscard]] const std::optional<run::ExitCode>& error() const { return error_; }
 
  private:

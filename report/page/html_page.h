@@ -1,5 +1,5 @@
-// What the program's pages of HTML have in common: text and data that stay in their place, whatever
-// bytes they hold, and a policy under which nothing but the page's own scripts and styles is used.
+// What the program's pages of HTML have in common: text and data that stay in their place with any
+// bytes, and a policy under which nothing but the page's own scripts and styles is used.
 #pragma once
 
 #include <map>

@@ -39,7 +39,7 @@ constexpr const char* kRules = R"(requirements:
 - {id: R-SHOULD-1, level: should, binds: store, text: A recommendation., section: First,
    documents: [], source: deployed, observe: o}
 - {id: R-CLIENT-1, level: must, binds: client, text: Clients behave., section: First,
-   documents: [ga], source: article, untestable: binds the client}
+   documents: [ga], source: article, untestable: applies to the client}
 - {id: R-CLIENT-2, level: must, binds: client, text: Clients speak MQTT., section: First,
    documents: [ga], source: article, untestable: shows in their packets, judged_of_clients: true}
 - {id: R-OPEN-1, level: may, binds: store, text: This is not said., section: First,
@@ -171,9 +171,9 @@ TEST(Coverage, TellsErrorsFromWarnings) {
       {"a may without a case",
        "[R-MUST-1, R-OPEN-1]",
        "[R-MUST-1, R-SHOULD-1]",
-       {"R-SHOULD-1 cannot be charged"},
+       {"R-SHOULD-1 cannot be attributed"},
        {"R-OPEN-1 (may) is testable, but no case cites it"}},
-      {"a rule of the store that no failure is charged to",
+      {"a rule of the store that no failure is attributed to",
        "requirements: [R-MUST-2]",
        "requirements: [R-SHOULD-1, R-MUST-2]",
        {"R-MUST-2 cannot be attributed: it is not the first requirement of any case, and no step "
@@ -416,7 +416,7 @@ TEST(MatrixMarkdown, ShowsEveryHeadingAndEveryRule) {
   EXPECT_THAT(text, HasSubstr("The second \\| rule \\<b>. | 1 case |"));
   EXPECT_THAT(
       text, HasSubstr("| R-SHOULD-1 | should | store | deployed | A recommendation. | **none** |"));
-  EXPECT_THAT(text, HasSubstr("| Clients behave. | untestable: binds the client |"));
+  EXPECT_THAT(text, HasSubstr("| Clients behave. | untestable: applies to the client |"));
   EXPECT_THAT(text, HasSubstr("| Clients speak MQTT. | of clients: shows in their packets |"));
   EXPECT_THAT(text, HasSubstr("| R-OPEN-1 | may, open | store | ga, preview |"));
   EXPECT_THAT(text, HasSubstr("| must | 4 | 2 | 2 | 1 | 1 | 0 |"));
@@ -425,7 +425,7 @@ TEST(MatrixMarkdown, ShowsEveryHeadingAndEveryRule) {
 
 TEST(MatrixText, SaysWhatIsMissing) {
   const std::string text = matrix_text(make_matrix(library()), {});
-  EXPECT_THAT(text, HasSubstr("R-CLIENT-1 (must, client)  binds the client"));
+  EXPECT_THAT(text, HasSubstr("R-CLIENT-1 (must, client)  applies to the client"));
   EXPECT_THAT(text, Not(HasSubstr("R-CLIENT-2 (must, client)  shows in their packets")));
   EXPECT_THAT(text, HasSubstr("testable, but without a case: 1"));
   EXPECT_THAT(text, HasSubstr("  R-SHOULD-1 (should) requirements.yaml:"));
@@ -478,7 +478,7 @@ TEST(Explain, ARequirementWithoutCases) {
   const auto text = [](const char* id) {
     return explain_requirement(*library().catalogue.find(id), library(), {});
   };
-  EXPECT_THAT(text("R-CLIENT-1"), HasSubstr("untestable   binds the client"));
+  EXPECT_THAT(text("R-CLIENT-1"), HasSubstr("untestable   applies to the client"));
   EXPECT_THAT(text("R-CLIENT-1"), Not(HasSubstr("no case checks it")));
   EXPECT_THAT(text("R-CLIENT-2"), HasSubstr("clients      Clients speak MQTT."));
   EXPECT_THAT(text("R-CLIENT-2"), HasSubstr("no case      shows in their packets"));

@@ -123,7 +123,7 @@ std::string_view of_unknown_verb(const OfResponse& seen) {
   return unknown && seen.difference.step.expect.cites.ends_with("-GRAMMAR-1") ? "RESP-VERBS-1" : "";
 }
 
-// The difference shows it, whatever the case is about.
+// The difference shows it, regardless of what the case is about.
 std::string_view of_difference(const OfResponse& seen) {
   return seen.exchange.reply && seen.difference.failed ? rule_of(seen.facts) : std::string_view();
 }
@@ -197,8 +197,8 @@ std::string_view of_forbidden_reply(const OfResponse& seen) {
 
 constexpr std::array<ResponseReading, 6> kAttributed = {
     of_other_form, of_unknown_verb, of_difference, of_step, of_earlier_outcome, of_forbidden_reply};
-// What such a difference breaks whatever the case is about: of_step() is not asked, and a response
-// that does not come may name a rule by itself.
+// What such a difference breaks regardless of what the case is about: of_step() is not used, and a
+// response that does not come may name a rule by itself.
 constexpr std::array<ResponseReading, 9> kDirect = {
     of_version_itself, of_other_form, of_unknown_verb,   of_difference, of_missing_key,
     of_promise,        of_refusal,    of_expected_reply, of_no_reply};
@@ -264,9 +264,9 @@ constexpr std::array<NotificationReading, 4> kAttributedOfNotification = {
 constexpr std::array<NotificationReading, 5> kDirectOfNotification = {
     of_version_itself, of_distorted_key, of_other_form, of_difference, of_kind};
 
-// --- Messages that nobody asked for
+// --- Unsolicited messages
 
-// By what the client has asked for. Req: NTF-SEND-3, NTF-SEND-4, NTF-STOP-1, ERR-STATE-1
+// By what the client has requested. Req: NTF-SEND-3, NTF-SEND-4, NTF-STOP-1, ERR-STATE-1
 std::string_view rule_by_registrations(std::string_view key, const Exchanges& of_client) {
   std::string_view out = "NTF-SEND-3";
   for (const Exchange& exchange : of_client) {
@@ -320,7 +320,7 @@ Attribution attribute(const ResponseDifference& difference) {
   const OfResponse seen{difference, difference.exchange, facts_of(difference)};
   Attribution out{.requirement = std::string(first_of(kAttributed, seen)),
                   .direct = std::string(first_of(kDirect, seen))};
-  // Of an open request's effect is known which reply has promised it.
+  // It is known which reply has promised the effect of an open request.
   if (of_promise(seen).empty()) {
     out.candidates =
         candidates_of(difference.kind, difference.step, difference.exchange, difference.keys);
@@ -355,7 +355,7 @@ std::string_view rule_of_unasked(const UnaskedNotification& notification) {
   return notification.observed ? "LIFE-DISCONNECT-1" : out;
 }
 
-// Of a key that its client observes, it is its own, and the topic is wrong.
+// If its client observes the key, the notification is its own, and the topic is wrong.
 std::string_view rule_of_other_topic(std::optional<std::string_view> key,
                                      const Exchanges& of_client) {
   const bool own = key && rule_by_registrations(*key, of_client) == "NTF-SEND-4";

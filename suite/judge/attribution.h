@@ -3,9 +3,9 @@
 // in one table each, in the order in which it is believed; what failures say of rules together is
 // in root_cause.h.
 //
-//   const Charge charge = blame(ResponseDifference{
+//   const Attribution found = attribute(ResponseDifference{
 //       .kind = Mismatch::kVersionMissing, .step = step, .exchange = exchange, .keys = keys});
-//   use(charge.requirement, charge.direct, charge.suspects);
+//   use(found.requirement, found.direct, found.candidates);
 //
 // Thread safe.
 #pragma once
@@ -31,7 +31,8 @@ namespace fencepost::judge {
 struct Attribution {
   std::string requirement{};  // the rule that the failure is attributed to; empty: the first that
                               // the case is about
-  // The rule that such a difference breaks by itself, whatever the case is about; may be empty.
+  // The rule that such a difference breaks by itself, regardless of what the case is about; may be
+  // empty.
   std::string direct{};
   // Other rules of which each, if it is broken, makes such a difference after what came before.
   std::vector<std::string> candidates{};
@@ -42,8 +43,7 @@ struct Attribution {
 
 using Exchanges = std::deque<Exchange>;
 
-// Of a response that is not the expected one, or does not come. What is referred to must outlive
-// it.
+// A response that is not the expected one, or does not come. What is referred to must outlive it.
 struct ResponseDifference {
   Mismatch kind = Mismatch::kOther;
   bool failed = true;  // false: what differs proves nothing, and shows no rule by itself
@@ -60,7 +60,7 @@ struct ResponseDifference {
 };
 [[nodiscard]] Attribution attribute(const ResponseDifference& difference);
 
-// Of a notification that is not the expected one, or does not come.
+// A notification that is not the expected one, or does not come.
 struct NotificationDifference {
   Mismatch kind = Mismatch::kOther;
   codec::Operation operation = codec::Operation::kSet;
@@ -70,15 +70,15 @@ struct NotificationDifference {
   const KeyStates& keys;
   std::chrono::microseconds now{0};  // on the session's clock
   Cause cause = Cause::kUnknown;
-  bool own_is_notified = true;  // does the rule that clients get their own changes bind the store?
-  bool stop_before = false;     // its observer has sent a STOP, of whatever key
+  bool own_is_notified = true;  // must clients get their own changes?
+  bool stop_before = false;     // its observer has sent a STOP, of any key
   bool other_stop = false;      // a STOP of another client, or of another key, was answered
   std::optional<codec::Divergence> other_form{};
   bool set_again = false;
 };
 [[nodiscard]] Attribution attribute(const NotificationDifference& difference);
 
-// A notification of `key` that no step expects, and what its client has asked for until then.
+// A notification of `key` that no step expects, and what its client has requested until then.
 struct UnaskedNotification {
   std::string_view key;
   const Exchanges& of_client;
@@ -92,7 +92,7 @@ struct UnaskedNotification {
 // The same of a response that fits no open request of its client; may be empty.
 [[nodiscard]] std::string_view rule_of_unasked(const codec::Message& response,
                                                const Exchanges& of_client);
-// Of one that another client waits for.
+// The rule for a response that another client waits for.
 inline constexpr std::string_view kResponseOfAnother = "ENV-RESPONSE-TOPIC-1";
 
 // Would any reply, however late, be wrong?

@@ -44,7 +44,7 @@ Presence presence_by(const codec::Command& command, const ReplyFacts& reply) {
       return absent ? Presence::kMissing : Presence::kUnknown;
     }
     case ReplyKind::kError:
-      // Only a key that is there asks for its token. Other errors do not say.
+      // Only a key that is there requires its token. Other errors do not say.
       return is_of_token(reply.error) ? Presence::kThere : Presence::kUnknown;
   }
   return Presence::kUnknown;
@@ -80,7 +80,8 @@ class Suspicion {
   void of_loss() {
     of_changes();
     of_expiry_too_early();
-    // Without a PX it takes time to lose a key, or the store would be said to have lost it at once.
+    // Without a PX it takes time to lose a key, or the store would be said to have lost it
+    // immediately.
     constexpr std::chrono::seconds kAWhile{1};
     if (!before_.expires && past_.written && now_ - *past_.written >= kAWhile) add("SET-PX-3");
   }
@@ -194,7 +195,7 @@ std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestSte
     bool first = true;
     Rules common;
     for (const scenario::Outcome& outcome : step.expect.outcomes) {
-      // Where several replies are right, a broken rule has to explain why it is none of them.
+      // Where several replies are right, a broken rule has to explain why it is not one of them.
       const auto wanted = reply_facts(outcome);
       if (!wanted) return {};
       Suspicion of_one(command->key, exchange.sent, keys);
@@ -234,13 +235,13 @@ std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestSte
     if (command->verb == Verb::kGet) found.add("GET-HIT-3");
     // The request itself may have moved it.
     if (exchange.reply->is(ReplyKind::kNotApplied)) found.add("SET-NOT-APPLIED-2");
-    // Of several that met, it may have been carried out where another one was before it.
+    // If several requests were concurrent, another one may have been carried out before it.
     if (exchange.reply->is(ReplyKind::kOk) && command->condition != codec::Condition::kAlways) {
       const bool nx = command->condition == codec::Condition::kIfAbsent;
       found.add(nx ? "SET-NX-2" : "SET-NEX-3");
     }
   } else if (kind == Mismatch::kVersionNotLater || kind == Mismatch::kVersionNotGreater) {
-    // A clock that does not go on is behind the request or the version before, as it happens.
+    // A clock that stands still is behind the request or the version before, as it happens.
     found.add("VER-SET-2");
     found.add("VER-UPDATE-3");
   }
@@ -262,7 +263,7 @@ std::vector<std::string> candidates_of(Mismatch kind, std::string_view key,
       found.of_rest();
     } else {
       found.add("NTF-SEND-2");
-      // What was not removed is not told either.
+      // What was not removed is not notified either.
       found.add(found.past().removal);
     }
   } else if (kind == Mismatch::kNotification) {

@@ -64,7 +64,7 @@ std::optional<std::string> doubt_about_clock(const std::vector<scenario::Outcome
   const Property refused = too_far_ahead(reply.error());
   const Property expected = expected_refusal(outcomes);
   // The clock can only decide between "too far ahead" and "carried out". Other errors, and one
-  // refusal instead of the other, are wrong whatever it shows. Req: HLC-SKEW-1
+  // refusal instead of the other, are wrong in any case. Req: HLC-SKEW-1
   if (refused.has_value() == expected.has_value() || (error && !refused)) return std::nullopt;
   const auto timestamp = timestamp_in(exchange.request, refused ? *refused : *expected);
   if (!timestamp) return std::nullopt;
@@ -72,7 +72,7 @@ std::optional<std::string> doubt_about_clock(const std::vector<scenario::Outcome
   const Interval when = exchange.interval();
   // The store has read its clock at some moment between our sending and our receiving. A refusal is
   // wrong only if the timestamp was within the limit at the earliest, a missing one only if it was
-  // beyond it at the latest: so a slow network fails no right store.
+  // beyond it at the latest: so a slow network fails no conforming store.
   const bool proved = refused ? clock.surely_accepts(wall_ms, when.sent_ms)
                               : clock.surely_refuses(wall_ms, when.received_ms);
   if (proved) return std::nullopt;

@@ -16,8 +16,8 @@ namespace fencepost::judge {
 // must be a reply.
 void note_version(const Exchange& exchange, StoreClock& clock);
 
-// For a reply that is none of `expected`: why it proves nothing all the same. Nothing when it is
-// wrong whatever the store's clock is within its bounds.
+// For a reply that is not one of `expected`: why it still proves nothing. Nothing when it is wrong
+// with every store's clock within its bounds.
 [[nodiscard]] std::optional<std::string> doubt_about_clock(
     const std::vector<scenario::Outcome>& expected, const Exchange& exchange,
     const StoreClock& clock);

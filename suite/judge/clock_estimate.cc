@@ -5,7 +5,7 @@
 namespace fencepost::judge {
 namespace {
 
-// A preflight is what people wait for before the first case, so the whole may take so long. An
+// A preflight is what people wait for before the first case, so this is the limit for the whole. An
 // estimate that is wider than it could be is still right: it makes more cases inconclusive.
 constexpr std::int64_t kBudgetMs = 3'000;
 constexpr std::int64_t kReadingBudgetMs = 1'000;  // of the former
@@ -108,8 +108,8 @@ class Estimator {
            bounds_.high_ms < kSkewLimitMs;
   }
 
-  // A timestamp that every right store refuses shows which kind of offer, if any, is judged by its
-  // timestamp: a store may look at the condition of a SET first.
+  // A timestamp that every conforming store refuses shows which kind of offer, if any, is judged by
+  // its timestamp: a store may look at the condition of a SET first.
   std::optional<OfferKind> usable_offers() {
     // In vain first: a SET whose condition fails leaves no value behind. A plain one that is
     // accepted makes a version up to a minute ahead of the store's clock, which all later ones then
@@ -148,8 +148,8 @@ class Estimator {
     return offered;
   }
 
-  // Finds a timestamp that is accepted, which bounds the offset from below. The versions of a right
-  // store are a minute ahead at most, unless its clock was set back.
+  // Finds a timestamp that is accepted, which bounds the offset from below. The versions of a
+  // conforming store are a minute ahead at most, unless its clock was set back.
   bool find_acceptance(OfferKind kind) {
     for (std::int64_t back_ms = kSkewLimitMs; back_ms < kMaxClockDifferenceMs && !over(kBudgetMs);
          back_ms *= 2) {

@@ -18,7 +18,7 @@ enum class ClockSource {
               // ahead
   kVersionBound,  // the store refuses other timestamps than it should, or is too slow: only that a
                   // version is not behind its clock
-  kAssumed,       // nothing: what the article asks for
+  kAssumed,       // nothing: what the article requires
 };
 [[nodiscard]] std::string_view name(ClockSource source);
 [[nodiscard]] std::optional<ClockSource> clock_source_named(std::string_view name);

@@ -1,5 +1,5 @@
 // Properties of what is concluded about a store's clock: the truth lies between the bounds, and no
-// right store is ever called wrong.
+// conforming store is ever called wrong.
 #include <algorithm>
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ Time between(Time least, Time most) {
   return Time{*rc::gen::inRange<typename Time::rep>(least.count(), most.count() + 1)};
 }
 
-// Any right store on any path that is not hopeless.
+// Any conforming store on any path that is not hopeless.
 test::ClockStore some_conforming_store() {
   test::ClockStore out;
   out.offset = between<microseconds>(-24h, 24h);
@@ -88,7 +88,7 @@ RC_GTEST_PROP(ClockEstimateProperty, AWrongLimitDeceivesNobody, ()) {
   RC_ASSERT(test::holds(estimate.bounds, store.offset));
 }
 
-// What a case concludes from a refusal, or from its absence, is true of every right store.
+// What a case concludes from a refusal, or from its absence, is true of every conforming store.
 RC_GTEST_PROP(StoreClockProperty, NoConformingStoreIsRejected, ()) {
   const test::ClockStore store = some_conforming_store();
   test::ClockSimulation simulation(store, some_start());

@@ -32,8 +32,8 @@ Exchange::Exchange(codec::Message sent_message, std::chrono::microseconds sent_a
       sent(sent_at),
       sent_ms(sent_wall_ms) {}
 
-// Without keys, values and numbers: failures of one kind of request are put together, whatever
-// their cases call things (docs/decisions/0018-differences.md).
+// Without keys, values and numbers: failures of one kind of request are put together, with any
+// names in their cases (docs/decisions/0018-differences.md).
 std::string subject_of(const Exchange& exchange) {
   if (!exchange.verb) return "invalid payload";
   std::string out(codec::name(*exchange.verb));

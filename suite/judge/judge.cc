@@ -118,9 +118,9 @@ std::string_view label(const scenario::Outcome& outcome) {
   return "";
 }
 
-// A reply whatever its value and its numbers.
-// Failures with one such form are put together: each case has values of its own, while another
-// error is another difference (docs/decisions/0018-differences.md).
+// A reply regardless of its value and its numbers. Failures with one such form are put together:
+// each case has values of its own, while another error is another difference
+// (docs/decisions/0018-differences.md).
 std::string general_form(std::string_view payload) {
   if (payload.starts_with("$-1")) return "no such key";
   if (payload.starts_with("$0\r")) return "an empty value";

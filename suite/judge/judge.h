@@ -40,7 +40,7 @@ struct ReplyContext {
 };
 
 // The first expected outcome that the reply is, byte for byte, in one of the profile's dialects.
-// Nothing when it is none of them.
+// Nothing when it is not one of them.
 [[nodiscard]] std::optional<ReplyMatch> match_reply(const std::vector<scenario::Outcome>& expected,
                                                     const ReceivedReply& reply,
                                                     const ReplyContext& context);
@@ -60,8 +60,8 @@ struct ReplyContext {
 [[nodiscard]] text::Phrase describe(const std::vector<scenario::Outcome>& expected,
                                     const ReplyContext& context);
 
-// The reply in bytes and words, e.g. `:-1\r\n (not applied)`. Of any case it is "a value", "+OK" or
-// what is malformed.
+// The reply in bytes and words, e.g. `:-1\r\n (not applied)`. In terms of any case, it is "a
+// value", "+OK" or what is malformed.
 [[nodiscard]] text::Phrase describe(const ReceivedReply& reply);
 [[nodiscard]] std::string describe_reply(std::string_view payload);
 

@@ -4,7 +4,7 @@
 
 namespace fencepost::judge {
 
-// Three answers and not two: to reject what is open would fail a right store, and to accept it
+// Three answers and not two: to reject what is open would fail a conforming store, and to accept it
 // would say that a rule was seen to be kept. Only a rejection fails a run (docs/EXPLORE.md); a
 // green one of `explore` also needs half of its operations decided (docs/VERDICTS.md).
 std::string_view name(Answer answer) {

@@ -39,8 +39,8 @@ std::string_view rule_of_effect(const Exchange& exchange) {
   if (!exchange.reply) return {};
   const ReceivedReply& reply = *exchange.reply;
   if (!reply.is(ReplyKind::kOk)) return effect_of(exchange.verb.value_or(Verb::kSet), reply);
-  // Of the requests that are answered so, only a SET has a version. What it is may not be known, as
-  // the payload need not be one that everybody takes. Req: VER-SET-1
+  // Only a SET has a version among the requests that are answered so. The version may not be known,
+  // as the payload need not be one that everybody takes. Req: VER-SET-1
   if (reply.message.property(codec::kTimestampProperty) != nullptr) {
     const auto& command = exchange.command;
     // With a PX the answer also promises that the key is there until then.
@@ -114,7 +114,7 @@ void KeyStates::note_past(const codec::Command& command, const Exchange& exchang
   }
 }
 
-// Req: VER-UPDATE-3, LOCK-TOKEN-4. Of requests that overlap nobody knows which is the later.
+// Req: VER-UPDATE-3, LOCK-TOKEN-4. If requests overlap, it is not known which is the later.
 void KeyStates::note_version(const codec::Command& command, const Exchange& exchange) {
   const std::string* text = exchange.reply->message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? "" : *text);
@@ -143,8 +143,8 @@ void KeyStates::note(const Exchange& exchange) {
   if (const auto past = pasts_.find(key); read && past != pasts_.end()) past->second.read = true;
   if (changes) {
     effects_[key] = effect_of(command->verb, reply);
-    // This asks what the key was when the request came, and so does note_version(): `states_` is
-    // changed only behind them.
+    // This looks up what the key was when the request came, and so does note_version(): `states_`
+    // is changed only behind them.
     note_past(*command, exchange);
   }
   if (command->verb == Verb::kSet && reply.is(ReplyKind::kOk)) {

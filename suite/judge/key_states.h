@@ -60,9 +60,9 @@ class KeyStates {
   // Was the last request that was answered refused?
   [[nodiscard]] bool was_refused() const { return refused_; }
   [[nodiscard]] KeyPast past_of(std::string_view key) const;
-  // Of any keys: by which rules they were removed.
+  // The rules by which keys were removed.
   [[nodiscard]] const std::set<std::string_view>& removals() const { return removals_; }
-  // Has the case changed, or asked to change, this key?
+  // Has the case changed, or requested to change, this key?
   [[nodiscard]] bool knows(std::string_view key) const { return pasts_.contains(key); }
   // Has another key been used that differs in letter case, or only behind a NUL or many bytes?
   [[nodiscard]] bool has_similar(std::string_view key) const;

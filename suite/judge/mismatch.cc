@@ -55,7 +55,7 @@ constexpr std::array kNames = {
 // The first row that fits counts.
 constexpr std::array kMismatches = {
     // By the article detail may follow (ERR-DETAIL-OPEN-1). So this is not the rule of the text,
-    // which binds everybody, but the one that the deployed service alone shows.
+    // which applies to every store, but the one that the deployed service alone shows.
     MismatchRow{.kind = Mismatch::kErrorDetail, .requirement = "ERR-EXACT-1"},
     MismatchRow{.kind = Mismatch::kStatus, .requirement = "ENV-STATUS-1"},
 
@@ -64,7 +64,7 @@ constexpr std::array kMismatches = {
                 .verb = Verb::kGet,
                 .reply = ReplyKind::kMissing,
                 .requirement = "VER-MISS-1"},
-    // Of any message: a `__ts` that is no timestamp is wrong also where there need be none.
+    // In any message, a `__ts` that is no timestamp is wrong, also where there need be none.
     MismatchRow{.kind = Mismatch::kVersionForm, .requirement = "HLC-FORMAT-1"},
 
     MismatchRow{.kind = Mismatch::kVersionMissing,
@@ -87,8 +87,8 @@ constexpr std::array kMismatches = {
                 .verb = Verb::kVdel,
                 .reply = ReplyKind::kCount,
                 .requirement = "VER-VDEL-1"},
-    // Only the GA wording asks for a version in notifications: NTF-VERSION-1 to -3 do not bind
-    // where the preview is judged by.
+    // Only the GA edition requires a version in notifications: NTF-VERSION-1 to -3 do not apply to
+    // the preview.
     MismatchRow{.kind = Mismatch::kVersionMissing,
                 .operation = Operation::kSet,
                 .requirement = "NTF-VERSION-1"},
@@ -122,7 +122,7 @@ constexpr std::array kMismatches = {
     MismatchRow{.kind = Mismatch::kNotificationLate, .requirement = "NTF-ORDER-1"},
     // By the article a store need tell neither of a client's own changes nor of expiries: only the
     // deployed service shows both. The cause keeps them apart from NTF-SEND-1 and NTF-SEND-2, which
-    // bind everybody.
+    // apply to every store.
     MismatchRow{.kind = Mismatch::kNotificationMissing,
                 .cause = Cause::kOwnChange,
                 .requirement = "NTF-SELF-1"},
@@ -131,7 +131,7 @@ constexpr std::array kMismatches = {
                 .requirement = "NTF-EXPIRY-1"},
 };
 
-// Which rule it is besides depends on what came before: of notifications, who observes since when.
+// Which rule it is also depends on what came before: of notifications, who observes since when.
 constexpr std::array kUsualMismatches = {
     MismatchRow{.kind = Mismatch::kVersionNotLater,
                 .verb = Verb::kSet,
@@ -199,7 +199,7 @@ bool has_wrong_length(std::string_view payload) {
          rest.size() != length + 2;
 }
 
-// What was to happen has happened, and is told in another form.
+// What was to happen has happened, and is reported in another form.
 std::string_view rule_of_form(const MismatchFacts& facts) {
   if (facts.malformed) {
     // What begins like an error is meant as one.
@@ -283,8 +283,8 @@ std::string_view usual_rule_of(const MismatchFacts& facts) {
   return rule_in(kUsualMismatches, facts);
 }
 
-// A rule that is named here can be charged although no case begins with it and no step cites it,
-// which `matrix` demands of all others.
+// A failure can be attributed to a rule that is named here although no case begins with it and no
+// step cites it, which `matrix` demands of all others.
 bool names_rule(std::string_view id) {
   const auto of_row = [&](const MismatchRow& row) { return row.requirement == id; };
   return std::any_of(kMismatches.begin(), kMismatches.end(), of_row) ||

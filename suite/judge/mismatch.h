@@ -1,5 +1,6 @@
 // Which rule a difference breaks, where the difference itself shows it: a response without `__stat`
-// breaks ENV-STATUS-1 whatever its case is about. Of what stands in no row only the case knows.
+// breaks ENV-STATUS-1 regardless of what its case is about. Only the case knows what stands in no
+// row.
 //
 //   rule_of({.kind = Mismatch::kVersionUnasked, .verb = Verb::kGet, .reply = ReplyKind::kMissing})
 //     ->  VER-MISS-1
@@ -52,11 +53,11 @@ enum class Cause { kUnknown, kOwnChange, kOthersChange, kExpiry };
 
 struct MismatchFacts {
   Mismatch kind = Mismatch::kOther;
-  // Of the request and its response.
+  // These describe the request and its response.
   std::optional<codec::Verb> verb{};
   std::optional<codec::ReplyKind> reply{};
   bool removed = false;  // the reply is a count, and not zero
-  // Of the notification that was expected.
+  // These describe the notification that was expected.
   std::optional<codec::Operation> operation{};
   Cause cause = Cause::kUnknown;
   // kReply: the one reply that was expected, and the payload that came if it is no reply.
@@ -65,7 +66,7 @@ struct MismatchFacts {
   std::optional<std::string_view> malformed{};
   // kReply: that there is no such key was expected, and an error that is not listed came.
   bool missing_key_is_error = false;
-  bool wrong_error = false;  // kReply: the errors are told apart by what is before the text
+  bool wrong_error = false;  // kReply: the errors are distinguished by what is before the text
   bool set_again = false;  // kVersionNotLater: the key had been deleted, or had expired, in between
   // kReply: the key of a request that was refused, and has nothing else that could be.
   std::optional<std::string_view> refused_key{};

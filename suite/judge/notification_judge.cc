@@ -55,7 +55,7 @@ void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
     if (observation.registered == Registered::kNo && !lingers) continue;
     PendingNotification& expected = pending_[client].emplace_back(change);
     expected.key = std::string(key_name);
-    // A registration that began while the change was under way may have come before or after it.
+    // A registration that began while the change was in flight may have come before or after it.
     const bool all_the_time =
         observation.registered == Registered::kYes && observation.since <= change.from;
     const bool owed =
@@ -71,7 +71,7 @@ void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
 
 Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification& received,
                                    const Observation& observation, bool repeats_the_last) {
-  // The same change may have been made twice, or told twice: what is queued stays, as another
+  // The same change may have been made twice, or notified twice: what is queued stays, as another
   // notification may have been meant. (Req: NTF-REPEAT-OPEN-2)
   if (repeats_the_last) {
     for (PendingNotification& change : pending_[std::string(received.client_id)]) {
@@ -95,10 +95,10 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
   const auto found = std::find_if(expected.begin(), expected.end(), same);
   if (found == expected.end()) return std::nullopt;
   // A change of the same key that was to be notified before this one, and was not, will not be any
-  // more; by the article alone it may (Req: NTF-ORDER-OPEN-2). Of these, and of other keys, nothing
-  // is concluded here: missing() does, when a reply has come.
+  // more; by the article alone it may (Req: NTF-ORDER-OPEN-2). Nothing is concluded here for these
+  // and for other keys: missing() does, when a reply has come.
   const bool in_order = basis_.binds("NTF-ORDER-1");
-  // An expiry may be told late, also behind what was written since. (Req: SET-PX-OPEN-8)
+  // An expiry may be notified late, also behind what was written since. (Req: SET-PX-OPEN-8)
   const auto passed_over = [&](const PendingNotification& change) {
     return in_order && change.key == received.key && change.rule != expiry_rule();
   };
@@ -132,7 +132,7 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
   return undecidable("NTF-SEND-OPEN-1", "this change may be notified, or not");
 }
 
-// A notification of a change that nobody has asked for: an expiry, or wrong.
+// A notification of a change that no client requested: an expiry, or wrong.
 Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
                                               const ReceivedNotification& received,
                                               Registered registered, microseconds since) {
@@ -205,8 +205,8 @@ std::optional<Judgement> NotificationJudge::judge_expiry(KeyKnowledge& key,
   return undecidable(expiry_rule(), "the key may have expired");
 }
 
-// Queues the expiries that must have happened before `sent`, though no request has asked for the
-// key since.
+// Queues the expiries that must have happened before `sent`, though no request has used the key
+// since.
 void NotificationJudge::expect_expiries(KeyTable& keys, std::string_view client_id,
                                         microseconds sent, microseconds slack) {
   for (auto& [key_name, key] : keys) {
@@ -265,7 +265,7 @@ bool NotificationJudge::awaits_expiry() const {
   });
 }
 
-// Of a client that observes the key no longer.
+// Allows it for a client that no longer observes the key.
 void NotificationJudge::allow_expiry_before(const KeyKnowledge& key, std::string_view key_name,
                                             std::string_view client_id, microseconds at) {
   const bool expired =

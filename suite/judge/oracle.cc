@@ -28,9 +28,9 @@ using codec::ReplyKind;
 using codec::Verb;
 using std::chrono::microseconds;
 
-// Each open point, and each expiry that may have come, can double the states of a key, so their
-// number needs a bound. Beyond it the oracle forgets the key: it then accepts more than it should,
-// but never rejects a right store.
+// Each unspecified point, and each expiry that may have come, can double the states of a key, so
+// their number needs a bound. Beyond it the oracle forgets the key: it then accepts more than it
+// should, but never rejects a conforming store.
 constexpr std::size_t kMaxCandidates = 24;
 
 std::string describe(const Branch& branch) {
@@ -54,7 +54,7 @@ std::string describe(const Branch& branch) {
 // What is found out about an answer while the states of its key are looked at.
 struct Fitting {
   std::optional<Judgement> wrong{};  // the first answer that fits but for its version
-  std::string expected{};            // what right stores answer, in words
+  std::string expected{};            // what conforming stores answer, in words
   std::string_view rule{};           // ... and by which rule, of what is not open if there is any
   bool rule_is_sure = false;
   bool settled = false;         // it fits where nothing is open
@@ -66,7 +66,7 @@ struct Fitting {
   bool perhaps_same = false;  // the value that is set may be the one that was there
 
   void expect(const Branch& branch) {
-    // What a store may also decide otherwise is no rule to charge, as long as there is another one.
+    // A failure is not attributed to unspecified behaviour as long as there is a rule.
     const bool sure = branch.choice.requirement.empty() && !branch.perhaps;
     if (rule.empty() || (sure && !rule_is_sure)) rule = branch.rule;
     rule_is_sure = rule_is_sure || sure;
@@ -171,7 +171,8 @@ Asked Oracle::State::asked_of(const Exchange& exchange, const codec::Command& co
   return out;
 }
 
-// Keeps in `next` the states that a right store, which was in `state`, can be in after this answer.
+// Keeps in `next` the states that a conforming store, which was in `state`, can be in after this
+// answer.
 void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now,
                                    const Asked& asked, const Answered& answered, Fitting& fitting) {
   branches.clear();
@@ -184,12 +185,12 @@ void Oracle::State::keep_what_fits(const CandidateState& state, bool expires_now
                     })) {
       continue;
     }
-    // Want of rights or room may refuse nearly everything: as what a right store answers it would
-    // only hide the rest.
+    // Want of rights or room may refuse nearly everything: as what a conforming store answers it
+    // would only hide the rest.
     if (!branch.unknowable) fitting.expect(branch);
     if (!fits(branch, answered)) continue;
     if (auto judgement = check_version(branch, state, asked, answered, options.basis)) {
-      // The first, because branches_of() begins with what a right store most likely does.
+      // The first, because branches_of() begins with what a conforming store most likely does.
       if (!fitting.wrong) fitting.wrong = std::move(judgement);
       continue;
     }
@@ -265,7 +266,7 @@ Judgement Oracle::State::judge_unfitting(const Exchange& exchange, KeyKnowledge&
                                          const Asked& asked, const Answered& answered,
                                          const Fitting& fitting) {
   KeyTable::forget(known);
-  // What it has done instead is not known: a change that is notified must not be blamed, too.
+  // What it has done instead is not known: a change that is notified must not be a second failure.
   allow_any_change(known, asked.command.key, exchange);
   if (fitting.wrong) return *fitting.wrong;
   if (answered.has_detail) {
@@ -278,7 +279,8 @@ Judgement Oracle::State::judge_unfitting(const Exchange& exchange, KeyKnowledge&
 }
 
 // May the key have been there before the request, and be in this state since? That it may have
-// expired long ago as well says nothing of that: it is told to whoever has registered meanwhile.
+// expired long ago as well says nothing of that: it is notified to every client that has registered
+// meanwhile.
 bool Oracle::State::may_expire_now(const KeyKnowledge& known, const CandidateState& state,
                                    const Asked& asked) {
   if (!state.expired) return false;
@@ -426,8 +428,8 @@ Judgement Oracle::State::judge_registration(std::string_view client_id, const Ex
   return wrong(ReplyKind::kOk, "+OK or :0");
 }
 
-// Whatever the request has done to the key may be notified, however late: what is known of the key
-// by then does not show it any more. (Req: NTF-ORDER-OPEN-1)
+// Anything that the request has done to the key may be notified, however late: what is known of the
+// key by then does not show it any more. (Req: NTF-ORDER-OPEN-1)
 void Oracle::State::allow_any_change(KeyKnowledge& known, std::string_view key_name,
                                      const Exchange& exchange) {
   for (const codec::Operation operation : {codec::Operation::kSet, codec::Operation::kDelete}) {
@@ -493,8 +495,8 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   // (open_form_of).
   const auto& command = exchange.command;
   if (!legal || !exchange.reply) {
-    // Without a reply it is not known whether the store has done what it was asked to. Of a
-    // forbidden response topic that is open, whatever comes. Req: ENV-RESPONSE-TOPIC-OPEN-4
+    // Without a reply it is not known whether the store has done what the request says. With a
+    // forbidden response topic that is unspecified in any case. Req: ENV-RESPONSE-TOPIC-OPEN-4
     const bool forbidden =
         request.response_topic && codec::response_topic_fault(*request.response_topic);
     if (command && command->verb != Verb::kGet && (legal || forbidden)) {
@@ -536,7 +538,7 @@ Judgement Oracle::State::judge(std::string_view client_id, const Exchange& excha
   return out;
 }
 
-// What breaks a rule that does not bind the store fails nothing.
+// What breaks a rule that does not apply to the store fails nothing.
 Judgement Oracle::State::unless_waived(Judgement judgement) const {
   if (judgement.answer != Answer::kRejected || options.basis.binds(judgement.requirement)) {
     return judgement;
@@ -610,7 +612,7 @@ bool Oracle::awaits_expiry() const { return state_->notifications.awaits_expiry(
 
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->notifications.disconnected(state_->keys, client_id, at);
-  // After the notifications, which ask what the client has observed until now.
+  // After the notifications, which depend on what the client has observed until now.
   state_->keys.end_registrations(client_id, at + state_->options.disconnect_settling);
 }
 

@@ -1,5 +1,5 @@
 // Judges what any store answers, without knowing its state or its clock: it follows what it sees.
-// Of each key it holds every state that a conforming store could be in by now; a request and its
+// For each key it holds every state that a conforming store could be in by now; a request and its
 // reply leave those that fit. When none fits, the store is wrong.
 //
 //   Oracle oracle({.clock = bounds, .starts_empty = true});
@@ -39,7 +39,7 @@ struct OracleOptions {
   ClockBounds clock{};  // the store's wall clock minus ours
   // No key exists and nobody observes one. Otherwise nothing is known of a key that was not seen.
   bool starts_empty = false;
-  // Clients may be denied what they ask for, and there may be a quota: neither is known.
+  // Clients may be denied what they request, and there may be a quota: neither is known.
   bool limited = true;
   // How long after its time a key may still be there. (Req: SET-PX-OPEN-8)
   std::chrono::microseconds expiry_slack{250'000};

@@ -33,8 +33,8 @@ std::string_view rule_that_need_not_be_kept(const codec::Command& command,
     bool asks_for_it;  // that this request is carried out
   };
   const bool has_value = codec::has_value(command.verb);
-  // Any other listed error gives a reason of its own, which is right or wrong whatever these rules
-  // say.
+  // Any other listed error gives a reason of its own, which is right or wrong independently of
+  // these rules.
   const bool own_words = !error || error == ErrorCode::kSyntax;
   // Rules that only the deployed service shows: by the article alone a store may refuse such a
   // request.

@@ -70,7 +70,7 @@ class Outcomes {
     return refuse(error, rule_of(error), choice);
   }
 
-  // Of one of the two timestamps of the request.
+  // Refuses one of the two timestamps of the request.
   Branch& refuse(const OfferedTimestamp& stamp, UnspecifiedChoice choice) {
     return refuse(stamp.error, rule_of(stamp.error, stamp.is_token), choice);
   }
@@ -120,9 +120,9 @@ class Outcomes {
 
   // The fencing rule: refusals, and whether the request can pass.
   bool fence(const OfferedTimestamp& token) {
-    // A right store may refuse and may pass where not all is known of the key's token, or of what
-    // the store takes the request's for: then refusals are added, and the result is true all the
-    // same.
+    // A conforming store may refuse and may pass where not all is known of the key's token, or of
+    // what the store takes the request's for: then refusals are added, and the result is true all
+    // the same.
     if (before_.token == Token::kNone) return true;
     if (before_.token == Token::kUnknown) {
       if (token.present) refuse(ErrorCode::kTokenLower).perhaps = true;
@@ -204,8 +204,8 @@ void Outcomes::set() {
   const codec::Command& command = asked_.command;
   const std::size_t first = out_.size();
   if (before_.expired && before_.token != Token::kNone) {
-    // Whether a store still asks for the token of a key that has expired is open (Req: FT-OPEN-5).
-    // Of a store that does not, the request meets a key without a token.
+    // Whether a store still requires the token of a key that has expired is open (Req: FT-OPEN-5).
+    // If a store does not, the request finds a key without a token.
     CandidateState forgotten = before_;
     forgotten.token = Token::kNone;
     std::vector<Branch> others;
@@ -301,7 +301,7 @@ void Outcomes::apply_set(const OfferedTimestamp& timestamp, const OfferedTimesta
   add_expiries(applied);
 }
 
-// The key expires as PX says. Where there is none, a former expiry may go on.
+// The key expires as PX says. Where there is none, a former expiry may still apply.
 void Outcomes::add_expiries(const Branch& applied) {
   const codec::Command& command = asked_.command;
   // A store that counts in milliseconds of its clock ends up to one of them early.
@@ -416,7 +416,8 @@ void pass_time(const CandidateState& state, microseconds sent, microseconds rece
     return;
   }
   // A store may remove a key up to `slack` late, but never early (SET-PX-1, SET-PX-2). It handles
-  // the request between `sent` and `received`: while that overlaps the window, both states go on.
+  // the request between `sent` and `received`: while that overlaps the window, both states
+  // continue.
   const bool unknown = state.expiry == Expiry::kUnknown;
   if (unknown || sent <= state.latest + slack) out.push_back(state);
   if (unknown || received >= state.earliest) {

@@ -23,8 +23,8 @@ std::string upper(std::string_view text) {
   return out;
 }
 
-// Has it NX or NEX among its options? Then it may be answered with minus one, whatever else is
-// wrong with it. (Req: ERR-ORDER-OPEN-2)
+// Has it NX or NEX among its options? Then it may be answered with minus one, regardless of what
+// else is wrong with it. (Req: ERR-ORDER-OPEN-2)
 bool has_condition(const codec::CommandFrame& frame) {
   if (upper(frame.arguments[0]) != "SET") return false;
   const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);
@@ -35,8 +35,8 @@ bool has_condition(const codec::CommandFrame& frame) {
   return false;
 }
 
-// May the bytes of a payload that is none to us be a request all the same? Other types, streams,
-// lengths with zeros and signs, bare line feeds, inline commands. (Req: RESP-*-OPEN-1)
+// May bytes that we do not read as a payload still be a request? Other types, streams, lengths with
+// zeros and signs, bare line feeds, inline commands. (Req: RESP-*-OPEN-1)
 bool is_open_framing(std::string_view payload, const codec::DecodeError& error) {
   // `$2\r\nk\r\n`: to a store that takes a bare LF, the CR belongs to the two bytes.
   if (error.offset < payload.size() && payload[error.offset] == '\n') return true;
@@ -96,8 +96,8 @@ bool has_leading_zero(const codec::CommandFrame& frame) {
   return false;
 }
 
-// May a store take these options, which we refuse, all the same? Whatever they mean, they are
-// options, and what follows PX is somebody's number. (Req: SET-OPTION-OPEN-*, SET-PX-OPEN-*,
+// May a store take these options, which we refuse, all the same? Regardless of their meaning, they
+// are options, and what follows PX is somebody's number. (Req: SET-OPTION-OPEN-*, SET-PX-OPEN-*,
 // SET-NEX-OPEN-1)
 bool may_be_options(const codec::CommandFrame& frame) {
   const std::size_t count = std::min(frame.count, codec::CommandFrame::kStored);

@@ -1,5 +1,5 @@
-// The oracle and the Store agree: whatever there is to do, the oracle accepts what a right store
-// does, whatever its clock; and it rejects, on some trace, what a wrong one does.
+// The oracle and the Store agree: for all requests, the oracle accepts what a conforming store
+// does, regardless of its clock; and it rejects, on some trace, what a faulty one does.
 
 #include <algorithm>
 #include <array>
@@ -157,7 +157,8 @@ TEST(OracleProp, AcceptsWhatIsUnusualAndRight) {
   }
 }
 
-// Each decides the open points, and the order of its checks, in a way of its own. (Req: *-OPEN-*)
+// Each decides the unspecified points, and the order of its checks, in a way of its own. (Req:
+// *-OPEN-*)
 TEST(OracleProp, AcceptsRightStoresThatDecideOtherwise) {
   std::size_t requests = 0;
   for (std::uint64_t seed = 1; seed <= kConformingStores && !HasFailure(); ++seed) {
@@ -175,7 +176,7 @@ TEST(OracleProp, AcceptsRightStoresThatDecideOtherwise) {
                                   << describe(run, trace) << store::to_text(decisions);
     }
   }
-  fmt::print("{} right stores, {} requests\n", kConformingStores, requests);
+  fmt::print("{} conforming stores, {} requests\n", kConformingStores, requests);
 }
 
 // The traces that people have written, which are the corpus of the fuzz targets too.
@@ -206,7 +207,7 @@ std::set<std::string> rejections(std::string_view fault, codec::DialectId dialec
   return out;
 }
 
-// A store owes what is asked of it by the documents that it is judged by, and no more.
+// A store owes what is required by the documents that it is judged by, and no more.
 TEST(OracleBasis, DecidesWhatTheStoreOwes) {
   constexpr auto kDocumented = codec::DialectId::kDocumented;
   constexpr auto kDeployed = codec::DialectId::kDeployed;
@@ -254,7 +255,7 @@ constexpr std::array kHidden = {
     Hidden{"F25", "it needs node ids of more than 36 bytes"},
     Hidden{"X04", "it needs a PX beyond 32 bits, and to wait for it"},
     Hidden{"M01", "it needs correlation data with a NUL"},
-    Hidden{"M02", "it needs requests of several clients under way at once"},
+    Hidden{"M02", "it needs concurrent requests of several clients"},
     Hidden{"M05", "it needs a request of QoS 0"},
     Hidden{"M06", "it needs a request without response topic"},
     Hidden{"M07", "it needs a response topic that is forbidden"},
@@ -275,12 +276,12 @@ constexpr std::array kHidden = {
     Hidden{"N34", "it needs more than 64 observers"},
     Hidden{"N28", "it needs client ids that differ in case alone"},
     Hidden{"N29", "it needs a long client id"},
-    Hidden{"R01", "the oracle is not asked what an open request has changed"},
-    Hidden{"R02", "the oracle is not asked what an open request has changed"},
-    Hidden{"R03", "the oracle is not asked what an open request has changed"},
-    Hidden{"R04", "the oracle is not asked what an open request has changed"},
-    Hidden{"R05", "the oracle is not asked what an open request has changed"},
-    Hidden{"R06", "the oracle is not asked what an open request has changed"},
+    Hidden{"R01", "the oracle does not check what an open request has changed"},
+    Hidden{"R02", "the oracle does not check what an open request has changed"},
+    Hidden{"R03", "the oracle does not check what an open request has changed"},
+    Hidden{"R04", "the oracle does not check what an open request has changed"},
+    Hidden{"R05", "the oracle does not check what an open request has changed"},
+    Hidden{"R06", "the oracle does not check what an open request has changed"},
     Hidden{"L08", "it needs a thousand SETs in one run"},
     Hidden{"L09", "it needs more than a few keys"},
     Hidden{"L10", "it needs a quota"},

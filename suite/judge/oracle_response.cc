@@ -36,7 +36,7 @@ std::optional<Judgement> check_version_of_value(const Branch& branch, const Cand
                                                           : *answered.version > *before.version;
   if (right) return std::nullopt;
   facts.kind = Mismatch::kVersionOther;
-  // Of a deletion, no rule but the one that asks for a version speaks of it.
+  // For a deletion, no rule but the one that requires a version covers it.
   const std::string_view other = rule_of(facts);
   return rejected(other.empty() ? absent : other,
                   fmt::format("the version is {}, that of the value {}", text_of(*answered.version),
@@ -64,7 +64,7 @@ std::optional<Judgement> check_fresh_version(const CandidateState& before, const
       return rejected("VER-NODE-1", "the version has the client's node id: " + text_of(version));
     }
     // By HLC updates the wall clock of a version is the greatest of three: the request's, the
-    // store's own clock and its last version. Of the store's clock only `wall_low` is certain, and
+    // store's own clock and its last version. Only `wall_low` is certain of the store's clock, and
     // that it is not coarser than seconds.
     const std::uint64_t clock = asked.wall_low - std::min(asked.wall_low, kCoarsestTickMs);
     if (version.wall_ms < std::max(sent->wall_ms, clock)) {
@@ -78,7 +78,7 @@ std::optional<Judgement> check_fresh_version(const CandidateState& before, const
                     fmt::format("the version is not greater than the one before: {} after {}",
                                 text_of(version), text_of(*before.version)));
   }
-  // A right store takes nothing that is further ahead (HLC-SKEW-1), so no version gets there.
+  // A conforming store takes nothing that is further ahead (HLC-SKEW-1), so no version gets there.
   if (version.wall_ms > asked.wall_high + kMinuteMs + kCoarsestTickMs) {
     return rejected("VER-DRIFT-1", "the version is more than a minute ahead: " + text_of(version));
   }
@@ -140,7 +140,7 @@ std::optional<ErrorCode> error_with_detail(std::string_view text) {
   return std::nullopt;
 }
 
-// The reply as one of the protocol; nothing when it is read, else why it is none.
+// The reply as one of the protocol; nothing when it is read, else why it is malformed.
 std::optional<Judgement> read_reply(const Exchange& exchange, const OracleBasis& basis,
                                     Answered& answered) {
   const std::string& payload = exchange.reply->message.payload;

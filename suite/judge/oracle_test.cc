@@ -26,7 +26,7 @@ std::string stamp(milliseconds time, std::string_view node = "client") {
   return std::to_string(time.count()) + ":0:" + std::string(node);
 }
 
-// A store that starts empty, asked by one client, a request each 10 ms.
+// A store that starts empty, with one client that sends a request each 10 ms.
 class Conversation {
  public:
   std::string token = stamp(kBegin);  // a right one
@@ -73,7 +73,7 @@ class Conversation {
     return oracle_.judge(kClient, Exchange(std::move(request), now_, now_.count()));
   }
 
-  // The deletion of `key` is told while a KEYNOTIFY of it is under way, or while nothing is.
+  // The deletion of `key` is notified while a KEYNOTIFY of it is in flight, or while nothing is.
   Judgement notified_of_deletion(std::string_view key, bool while_asked) {
     now_ += milliseconds{10};
     if (while_asked) {

@@ -135,7 +135,8 @@ OfferedTimestamp read_offered(const std::string* text, bool is_token, const Aske
   if (!out.value && !doubt) {
     out.may_be_refused = true;
     out.may_be_taken = false;
-    // Which number is no wall clock any more is not said; one that is none is too far ahead.
+    // Which number is no wall clock any more is unspecified; one that is not a wall clock is too
+    // far ahead.
     if (has_form_of_timestamp(*text)) out.far = too_far;
     return out;
   }

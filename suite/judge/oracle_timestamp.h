@@ -19,12 +19,12 @@ struct OfferedTimestamp {
   bool may_be_refused = false;
   bool may_be_taken = true;
   codec::ErrorCode error = codec::ErrorCode::kMalformedTimestamp;
-  std::optional<codec::ErrorCode> far{};  // or refused as this, whatever is open
+  std::optional<codec::ErrorCode> far{};  // or refused as this, regardless of what is open
   UnspecifiedChoice choice{};             // why it is not sure; its outcome is left empty
   bool may_be_missing = false;            // an empty `__ts` may count as absent
 };
 
-// `text`: null when the request has none. Of `asked`, the clock and the store's node ids count.
+// `text`: null when the request has none. The clock and the store's node ids of `asked` count.
 [[nodiscard]] OfferedTimestamp read_offered(const std::string* text, bool is_token,
                                             const Asked& asked);
 

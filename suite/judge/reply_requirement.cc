@@ -29,7 +29,7 @@ constexpr std::array kTable = {
     // the token and the expiry of the key.
     Row{Verb::kSet, Shape::kNotApplied, Options::kNx, Before::kAny, "SET-NX-2"},
     Row{Verb::kSet, Shape::kNotApplied, Options::kAny, Before::kAny, "SET-NEX-3"},
-    // A store that refuses it has compared tokens wrongly, whatever the condition.
+    // A store that refuses it has compared tokens wrongly, regardless of the condition.
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kFenced, "FT-ACCEPT-1"},
     // "For NX an expired key does not exist" says of this SET what SET-PX-4 says of any verb.
     Row{Verb::kSet, Shape::kAny, Options::kNx, Before::kExpired, "SET-NX-3"},
@@ -39,7 +39,7 @@ constexpr std::array kTable = {
     Row{Verb::kSet, Shape::kAny, Options::kNex, Before::kExists, "SET-NEX-2"},
     Row{Verb::kSet, Shape::kAny, Options::kNex, Before::kAny, "SET-NEX-1"},
     Row{Verb::kSet, Shape::kAny, Options::kNx, Before::kAny, "SET-NX-1"},
-    // Of a key that has a token FT-ACCEPT-1 has spoken above: here it is the first one.
+    // FT-ACCEPT-1 above covers a key that has a token: here it is the first one.
     Row{Verb::kSet, Shape::kAny, Options::kToken, Before::kAny, "FT-STORE-1"},
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kExists, "SET-WRITE-2"},
     Row{Verb::kSet, Shape::kAny, Options::kAny, Before::kAny, "SET-OK-1"},
@@ -67,8 +67,8 @@ constexpr std::array kTable = {
 
     Row{Verb::kKeynotify, Shape::kOk, Options::kStop, Before::kAny, "NTF-STOP-1"},
     Row{Verb::kKeynotify, Shape::kAny, Options::kStop, Before::kAny, "NTF-STOP-3"},
-    // A KEYNOTIFY that succeeds has one spelling. That it is not refused for a missing key is told
-    // apart, as only the deployed service shows it.
+    // A KEYNOTIFY that succeeds has one spelling. That it is not refused for a missing key is a
+    // rule of its own, as only the deployed service shows it.
     Row{Verb::kKeynotify, Shape::kAny, Options::kAny, Before::kExists, "NTF-RESPONSE-2"},
     Row{Verb::kKeynotify, Shape::kAny, Options::kAny, Before::kAny, "NTF-ABSENT-1"},
 };
@@ -129,7 +129,7 @@ bool is(Shape expected, const ReplyFacts& reply) {
 std::string_view requirement_of(const RequestFacts& request, const KeyFacts& before,
                                 const ReplyFacts& reply) {
   if (reply.kind == ReplyKind::kError) {
-    // Of an error without a listed text the article says no more than that it begins with `-ERR`.
+    // The article says only that an error without a listed text begins with `-ERR`.
     return reply.error ? requirement_of(*reply.error, request) : "RESP-INVALID-2";
   }
   const auto row = std::find_if(kTable.begin(), kTable.end(), [&](const Row& each) {
@@ -169,7 +169,8 @@ std::string_view requirement_of(ErrorCode error, const RequestFacts& request) {
       return by_verb("FT-REQUIRED-1", "FT-REQUIRED-2", "FT-REQUIRED-3");
     case ErrorCode::kTokenLower:
       return by_verb("FT-LOWER-1", "FT-LOWER-2", "FT-LOWER-3");
-    // Of these, too, what is refused counts, and not how that is spelled (ERR-TEXT-5, ERR-TEXT-7).
+    // For these, too, the reason of the refusal counts, and not its spelling (ERR-TEXT-5,
+    // ERR-TEXT-7).
     case ErrorCode::kQuotaExceeded:
       return "QUOTA-KEYS-1";
     case ErrorCode::kNotAuthorized:

@@ -18,8 +18,8 @@
 
 namespace fencepost::judge {
 
-// What was asked. `verb` is empty for a payload that names none, and set also where the rest of the
-// request is wrong.
+// What was requested. `verb` is empty for a payload that names none, and set also where the rest of
+// the request is wrong.
 struct RequestFacts {
   std::optional<codec::Verb> verb{};
   codec::Condition condition = codec::Condition::kAlways;

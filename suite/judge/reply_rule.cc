@@ -29,7 +29,8 @@ RequestFacts request_facts(const Exchange& exchange) {
   return out;
 }
 
-// Of a SET the options are refused, if it has any: one alone, or that there are two of them.
+// If a SET has options, they are the reason for the refusal: a single one, or that there are two of
+// them.
 std::string_view rule_of_grammar(const codec::Command& command) {
   if (command.verb == codec::Verb::kGet) return "GET-GRAMMAR-1";
   if (command.verb == codec::Verb::kDel) return "DEL-GRAMMAR-1";
@@ -99,7 +100,7 @@ std::optional<ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
 }
 
 std::optional<ReplyFacts> wanted_reply(const scenario::Expectation& expect) {
-  // Of an open point each outcome is right, and so none shows a rule.
+  // Each outcome of unspecified behaviour is allowed, and so none shows a rule.
   if (expect.open || expect.outcomes.size() != 1) return std::nullopt;
   return reply_facts(expect.outcomes.front());
 }
@@ -112,7 +113,7 @@ std::string_view rule_of_reply(const scenario::RequestStep& step, const Exchange
   if (const auto& command = exchange.command) {
     before = keys.of(command->key, exchange.sent);
     // An earlier request that was answered, and not carried out, shows in a later one: then its
-    // rule is broken, and the later request is innocent. Other requests than a GET may be wrong
+    // rule is broken, and the later request is not at fault. Other requests than a GET may be wrong
     // themselves: these show what they should have found.
     const bool finds = command->verb == codec::Verb::kGet || wanted->removed ||
                        command->condition == codec::Condition::kIfAbsent;
@@ -124,7 +125,7 @@ std::string_view rule_of_reply(const scenario::RequestStep& step, const Exchange
                                    !keys.knows(command->key) && keys.has_similar(command->key);
     if (taken_for_another) return "KEY-BINARY-1";
     const std::string_view effect = keys.rule_of_effect(command->key);
-    // An expiry comes after whatever the last request has left.
+    // An expiry comes after the effects of the last request.
     if (carried_out && !before.expired && !effect.empty()) return effect;
   }
   return requirement_of(request_facts(exchange), before, *wanted);
@@ -151,7 +152,8 @@ std::string_view rule_kept_by(const scenario::RequestStep& step) {
 }
 
 // A store that refuses what it must take: the reason that it gives says which sentence it has
-// misread. Of the properties it says that it has not seen, or has not read, what was there.
+// misread. A reason about the properties says that it has not seen, or has not read, what was
+// there.
 std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys) {
   using codec::ErrorCode;
   using codec::Verb;
@@ -167,7 +169,7 @@ std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys
       if (reads) return command->verb == Verb::kGet ? "FT-GET-1" : "FT-KEYNOTIFY-1";
       if (*error == ErrorCode::kTokenLower) return {};  // the reply that was expected knows more
       if (has_token) return "ENV-PROPERTY-1";
-      // No token was expected: the store asks for that of a former life of the key, or of another
+      // No token was expected: the store requires that of a former life of the key, or of another
       // key.
       return keys.was_deleted(command->key) ? "FT-DELETE-1" : "FT-STORE-3";
     case ErrorCode::kNotAuthorized:

@@ -18,8 +18,8 @@ namespace fencepost::judge {
 // The one reply that is expected; nothing where several are, or none.
 [[nodiscard]] std::optional<ReplyFacts> wanted_reply(const scenario::Expectation& expect);
 
-// The rule that a step as this one shows to be kept when it passes, whatever its case is about;
-// empty where several replies are right.
+// The rule that a step as this one shows to be kept when it passes, regardless of what its case is
+// about; empty where several replies are right.
 [[nodiscard]] std::string_view rule_kept_by(const scenario::RequestStep& step);
 
 // The rule that the expected reply stands for, by request, options and what the key was before:

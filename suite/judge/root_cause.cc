@@ -12,20 +12,20 @@ namespace {
 // By what a failure says of a rule.
 // Chosen on the faults that `selftest` measures, and held there by tests/selftest_gate.py. What
 // else was tried is in docs/decisions/0018-differences.md.
-constexpr double kDirect = 1.0;     // the difference breaks it, whatever the case is about
-constexpr double kOwnStep = 1.0;    // the step that fails checks it, and the case is about it
-constexpr double kOnTheWay = 0.6;   // the step checks it on the way to what the case is about
+constexpr double kDirect = 1.0;    // the difference breaks it, regardless of what the case is about
+constexpr double kOwnStep = 1.0;   // the step that fails checks it, and the case is about it
+constexpr double kOnTheWay = 0.6;  // the step checks it before what the case is about
 constexpr double kCandidate = 0.5;  // it is one of several that may have come before
 constexpr double kFirst = 0.4;      // nothing names a rule: it is the case's first
 constexpr double kAbout = 0.3;      // the case is about it, among others, which share this
-// Of a GET, where other requests may have made what it returns: a fault of theirs shows in most
-// GETs, and a fault of GET in few others.
+// The weight of a GET, where other requests may have made what it returns: a fault of theirs shows
+// in most GETs, and a fault of GET in few others.
 constexpr double kSeenByGet = 0.2;
 
-// Of the failures with one cause, one in so many that speaks for a rule makes it explain the
-// others: in which words a case tells of a fault depends on what it does next.
+// A rule explains all failures with one cause when one in `kShare` of them speaks for it: in which
+// words a case tells of a fault depends on what it does next.
 constexpr std::size_t kShare = 5;
-// Of those that only may come of it, so many.
+// The same for those of which the rule is only a candidate.
 constexpr std::size_t kPossibleShare = 2;
 
 bool has(const std::vector<std::string>& rules, std::string_view rule) {
@@ -66,7 +66,7 @@ class Explainer {
       : all_(all), passed_(passed), catalogue_(catalogue) {
     for (const Testimony& each : all_) {
       for (const std::string& rule : rules_of(each)) {
-        // Of what may have come before no case shows anything.
+        // No case shows what may have come before.
         const bool before =
             candidates(each, rule) && !is_about(each, rule) && !speaks_for(each, rule);
         if (!before) ++failed_[rule];
@@ -74,7 +74,7 @@ class Explainer {
     }
   }
 
-  // One rule that is not kept is one difference: also one that is named again for what it did not
+  // One rule that is not kept is one root cause: also one that is named again for what it did not
   // explain whole.
   [[nodiscard]] std::vector<RootCause> explain() const {
     std::vector<Failures> groups = grouped();
@@ -111,7 +111,8 @@ class Explainer {
     return out;
   }
 
-  // An open point explains only what it is charged with; a rule of another catalogue nothing else.
+  // An unspecified point explains only what is attributed to it; a rule of another catalogue
+  // nothing else.
   [[nodiscard]] bool can_be_named(const Testimony& failure, const std::string& rule) const {
     const scenario::Requirement* found = catalogue_.find(rule);
     if (found == nullptr) return failure.requirement == rule;
@@ -144,7 +145,8 @@ class Explainer {
         }
       }
     }
-    // Where no rule can be named it is the one that is charged, so that all failures get explained.
+    // Where no rule can be named, it is the one to which the failure is attributed, so that all
+    // failures get explained.
     std::string best(all_[groups.front().front()].requirement);
     double most = 0;
     for (const auto& [rule, score] : scores) {
@@ -157,7 +159,7 @@ class Explainer {
     return best;
   }
 
-  // Of what speaks for the rule.
+  // The themes of the failures that speak for the rule.
   [[nodiscard]] std::set<std::string_view> themes_of(const std::vector<Failures>& groups,
                                                      const std::string& rule) const {
     std::set<std::string_view> out;
@@ -209,7 +211,8 @@ class Explainer {
 
 bool is_named(const scenario::Case& test_case, std::size_t step, std::string_view attributed,
               std::string_view direct) {
-  // By default the first rule of a case is charged: another one was named by something.
+  // By default a failure is attributed to the first rule of the case: another one was named by
+  // something.
   if (attributed != test_case.requirements.front() || attributed == direct) return true;
   if (step == 0) return true;
   const auto& what = test_case.steps[step - 1].what;

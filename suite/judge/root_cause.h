@@ -5,7 +5,7 @@
 //
 //   for (const RootCause& found : root_causes(failures, passed, catalogue)) use(found.rule);
 //
-// Pure and thread safe. The same failures have the same causes, whatever order they come in.
+// Pure and thread safe. The same failures have the same causes, in any order.
 #pragma once
 
 #include <cstddef>
@@ -45,13 +45,13 @@ struct Testimony {
 
 struct RootCause {
   std::string rule{};
-  // Of what it explains: indices, those with one cause together, the most frequent cause first.
+  // What it explains: indices, those with one cause together, the most frequent cause first.
   std::vector<std::vector<std::size_t>> groups{};
 };
 
 // Each failure is explained once, what is most likely the root first. `passed`: how many cases have
 // shown each rule to be kept. A rule of the catalogue that demands nothing explains only what is
-// charged with it, and so does one that the catalogue does not have.
+// attributed to it, and so does one that the catalogue does not have.
 [[nodiscard]] std::vector<RootCause> root_causes(const std::vector<Testimony>& failures,
                                                  const std::map<std::string, std::size_t>& passed,
                                                  const scenario::Catalogue& catalogue);

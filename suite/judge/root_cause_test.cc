@@ -57,7 +57,7 @@ TEST(Named, IsWhatTheStepCitesOrTheDifferenceShows) {
   EXPECT_TRUE(is_named(test_case, 0, "SET-NX-1", ""));
 }
 
-// What many cases are charged with explains those that may come of it.
+// A rule to which many failures are attributed explains those of which it is a candidate.
 class RootCauses : public testing::Test {
  protected:
   struct Failed {

@@ -29,7 +29,7 @@ struct Interval {
 };
 
 // The offset is greater than low_ms and less than high_ms. Without a measurement: what the article
-// asks of clients, that their clocks are within a minute of the store's.
+// requires of clients, that their clocks are within a minute of the store's.
 struct ClockBounds {
   std::int64_t low_ms = -kSkewLimitMs;
   std::int64_t high_ms = kSkewLimitMs;

@@ -42,7 +42,7 @@ Problem lost(const endpoint::Error& error) {
 
 Problem unexpected_disconnect(const RequestClient& client) {
   const endpoint::Disconnected& how = *client.disconnected();
-  // Whatever the case is about: it is the broker that no client can go on with.
+  // In any case it is the broker: no client can continue with it.
   if (!how.section.empty()) {
     return {.message = "the broker does what MQTT 5 forbids a server, section " + how.section,
             .expected = "packets and acknowledgements as MQTT 5 has them",

@@ -21,7 +21,7 @@
 namespace fencepost::run {
 
 // What an error of the endpoint means for the case: a connection that is gone, a subscription that
-// was granted with too low a QoS, or trouble that says nothing about the store, such as a
+// was granted with too low a QoS, or an error that says nothing about the store, such as a
 // subscription that the broker does not allow.
 [[nodiscard]] Problem lost(const endpoint::Error& error);
 
@@ -59,7 +59,7 @@ class CaseClients {
   // Has another client received the response to this request, which no other client has? Reads what
   // has come for all of them.
   [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);
-  // The rule that an unsolicited notification to this client breaks (judge/blame.h).
+  // The rule that an unsolicited notification to this client breaks (judge/attribution.h).
   [[nodiscard]] std::string rule_of_unexpected(const RequestClient& client,
                                                const std::string& key) const;
   // The same, and notifications that no step has consumed, and connections that ended.

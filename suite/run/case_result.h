@@ -38,7 +38,7 @@ struct CaseResult {
   Failure failure{};
   std::string baseline{};  // what the baseline says of this case, when it does: reason and ticket
   bool unexpected_pass = false;  // failed, because the baseline expects a failure and it passed
-  // Of a failure: the rule does not apply to a store that is judged as this one is. A warning.
+  // For a failure: the rule does not apply to a store that is judged as this one is. A warning.
   bool waived = false;
   std::chrono::microseconds duration{0};  // wall time
   std::vector<TranscriptEntry> transcript{};
@@ -49,7 +49,7 @@ struct CaseResult {
   std::optional<Attempt> first_attempt{};  // when this is the second
   std::optional<Alone> alone{};            // nothing: it was not tried
   // Differences that break a rule of which is not yet known whether it applies to this store, in
-  // the order in which they were seen: the case went on as if nothing had been expected there.
+  // the order in which they were seen: the case continued as if nothing had been expected there.
   std::vector<Failure> deviations{};
   std::size_t notifications = 0;            // that were awaited and came
   std::size_t versioned_notifications = 0;  // of these, with a `__ts`

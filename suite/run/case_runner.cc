@@ -88,7 +88,7 @@ MaybeProblem run_steps(CaseState& state) {
         !state.result.deviations.empty()) {
       return state.clients.check_unsolicited();
     }
-    // A message that nobody asked for is wrong whatever the step is about.
+    // An unsolicited message is wrong regardless of what the step is about.
     if (!problem) problem = state.clients.check_unsolicited();
     if (problem) return problem;
   }

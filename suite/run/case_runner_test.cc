@@ -34,7 +34,7 @@ std::unique_ptr<endpoint::Endpoint> reference_endpoint(DialectId dialect = Diale
       {.service = {.dialect = dialect, .store = {.quota = 5}}});
 }
 
-// --- the right store ---------------------------------------------------------------------------
+// --- the conforming store ------------------------------------------------------------------------
 
 struct Good {
   std::string name;
@@ -184,7 +184,7 @@ TEST(CaseRunnerReference, RecordsRoundTripsAndATranscript) {
   EXPECT_EQ(result.transcript[2].direction, Direction::kReceived);
 }
 
-// --- wrong stores: replies ---------------------------------------------------------------------
+// --- faulty stores: replies ---------------------------------------------------------------------
 
 constexpr const char* kSetAndGet = R"(
 - {set: {key: k, value: "one"}, expect: {reply: ok, ts: {save: v1, greater_than: [sent]}}}
@@ -505,7 +505,7 @@ TEST(CaseRunnerLoss, TellsAnEndpointThatIsGoneFromAHarnessThatFails) {
     FakeEndpoint unconnected({.behaviour = reference_store(), .on_connect = refuse});
     FakeEndpoint unsubscribed({.behaviour = reference_store(), .on_subscribe = refuse});
     for (FakeEndpoint* endpoint : {&unconnected, &unsubscribed}) {
-      // What is not acknowledged in time may only be slow: that blames no rule.
+      // What is not acknowledged in time may only be slow: that breaks no rule.
       const bool slow = kind == ErrorKind::kUnreachable || kind == ErrorKind::kTimeout;
       EXPECT_EQ(outcome_text(run_on(*endpoint, case_of({.steps = kSetAndGet}))),
                 verdict + (slow ? " 1 : why" : " 1 R-MUST-1: why") +
@@ -520,8 +520,8 @@ TEST(CaseRunnerWindow, ScalesItsTimeLimits) {
   RunSettings slow = settings();
   slow.timeout_scale = 2.0;
   const scenario::Case test_case = case_of({.steps = kSetAndGet});
-  // A later request is answered at once: then the first has a second more, twice as long as it has
-  // its three seconds.
+  // A later request is answered immediately: then the first has a second more, twice as long as it
+  // has its three seconds.
   EXPECT_EQ(outcome_text(delayed(Verb::kGet, 7999ms), test_case, slow), "passed");
   EXPECT_THAT(outcome_text(delayed(Verb::kGet, 8001ms), test_case, slow),
               HasSubstr("nothing within 6000 ms"));
@@ -898,7 +898,7 @@ clients:
                           codec::notification_filter(connected[2].client_id)));
 }
 
-// --- open points and quotas --------------------------------------------------------------------
+// --- unspecified points and quotas ---------------------------------------------------------------
 
 TEST(CaseRunnerUnspecified, RecordsWhichOutcomeItSaw) {
   const scenario::Case test_case = case_of({.steps = R"(
@@ -922,7 +922,7 @@ TEST(CaseRunnerUnspecified, RecordsWhichOutcomeItSaw) {
 
 TEST(CaseRunnerQuota, FailsAStoreThatTakesMoreThanItHolds) {
   RunSettings given = settings();
-  given.quota = 70;  // more than is in flight at once
+  given.quota = 70;  // more than is in flight at any time
   const scenario::Case test_case = case_of({.steps = "- fill_quota: {key: q, cites: R-MUST-2}\n"});
   const auto keys = std::make_shared<std::size_t>(99);
   EXPECT_EQ(outcome_text(reference_store({.store = {.quota = 70}}, keys), test_case, given),

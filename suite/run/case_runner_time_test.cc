@@ -233,7 +233,8 @@ scenario::Case beyond_version(const std::string& distance) {
 )"});
 }
 
-// The store's clock is not ahead of a version that it gave, whatever else is unknown of it.
+// The store's clock is not ahead of a version that it gave, regardless of what else is unknown of
+// it.
 TEST(CaseRunnerClock, LearnsFromVersions) {
   // It sees no timestamp, so that none is too far ahead.
   const Behaviour takes_all = [right = clocked(-10min)](const Published& request) {

@@ -28,8 +28,8 @@ namespace fencepost::run {
 struct Mark {
   endpoint::Duration sent{0};
   std::optional<endpoint::Duration> replied{};
-  // Of a request with open outcomes, once one is seen: which, and the rule by which the key is then
-  // what it is.
+  // For a request with open outcomes, once one is seen: which, and the rule by which the key is
+  // then what it is.
   std::optional<std::string> outcome{};
   std::string rule_of_effect{};
 };
@@ -56,10 +56,10 @@ struct CaseState {
   [[nodiscard]] std::string bytes_of(const scenario::BytesSpec& spec) const;
   // The problem as it is kept: of the step that is carried out.
   [[nodiscard]] Failure failure_of(const Problem& problem) const;
-  // May this rule turn out not to bind the store?
+  // May this rule turn out not to apply to the store?
   [[nodiscard]] bool may_not_bind(std::string_view requirement) const;
-  // The problem; nothing when its rule may not apply to this store and the case can go on: then it
-  // is kept as a deviation.
+  // The problem; nothing when its rule may not apply to this store and the case can continue: then
+  // it is kept as a deviation.
   [[nodiscard]] MaybeProblem unless_excused(Problem problem);
   void note_unspecified(const scenario::RequestStep& step, const scenario::Outcome& outcome);
   // The same of a choice that shows in notifications.

@@ -30,7 +30,7 @@ scenario::Case thrown_out(const std::string& id = "t.case") {
 )"});
 }
 
-// The right store, which ends the connection of each client that sends a GET, or only of the
+// The conforming store, which ends the connection of each client that sends a GET, or only of the
 // cleaner as well.
 Behaviour throwing_out(std::shared_ptr<std::size_t> keys, bool cleaner_too = false) {
   return changed(reference_store({}, std::move(keys)),
@@ -92,7 +92,7 @@ TEST(CleanUpAfterLoss, KeepsTheVerdictWhenItFails) {
   EXPECT_THAT(cleaners(endpoint), testing::SizeIs(2));
 }
 
-// A lost endpoint is not asked: that would only take time.
+// A lost endpoint gets no requests: that would only take time.
 TEST(CleanUpAfterLoss, AsksNobodyWhenTheEndpointIsGone) {
   const auto keys = std::make_shared<std::size_t>(99);
   FakeEndpoint endpoint({.behaviour = throwing_out(keys), .on_reach = [] {

@@ -18,7 +18,7 @@ std::string steady_of(const Problem& problem, const text::RunNames& run) {
   return out;
 }
 
-// Of what is wrong with a message beside its payload it does not matter which one it was, nor of
+// If a message is wrong beside its payload, it does not matter which one it was; nor does it for
 // what several messages show together.
 bool is_of_any_message(const Problem& problem) {
   return problem.malformed || problem.kind == Mismatch::kVersionForm ||

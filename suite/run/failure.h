@@ -35,11 +35,11 @@ struct Failure {
   std::string steady{};
   // The same without what another case has otherwise: keys, values, names and numbers.
   std::string cause{};
-  // What failures with several causes have in common: an error that is given, or is not, whatever
-  // the verb; or the reply that came for the one that was expected first, whatever the options
+  // What failures with several causes have in common: an error that is given, or is not, for any
+  // verb; or the reply that came for the one that was expected first, regardless of the options
   // beside the condition. Empty where there is none.
   std::string theme{};
-  std::size_t step = 0;  // from 1; 0 when no step is to blame
+  std::size_t step = 0;  // from 1; 0 when no step shows it
   scenario::Position position{};
 };
 

@@ -32,7 +32,7 @@ Failure seen(const std::string& subject, text::Phrase message, text::Phrase expe
                     kRun);
 }
 
-// Of a reply to a GET or SET, as the judge describes it.
+// A reply to a GET or SET, as the judge describes it.
 text::Phrase reply(const std::string& payload) {
   return judge::describe(judge::ReceivedReply(codec::Message{.payload = payload}));
 }

@@ -68,7 +68,7 @@ class FanOut {
     return std::nullopt;
   }
 
-  // Some ask at once: a round trip for each is long where it is far to the store.
+  // Some requests are concurrent: a round trip for each is long where it is far to the store.
   MaybeProblem register_observers(std::size_t first, std::size_t end) {
     std::vector<const judge::Exchange*> asked;
     for (std::size_t i = first; i < end; ++i) {

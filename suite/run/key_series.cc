@@ -84,7 +84,7 @@ class ManyKeys {
   }
 
  private:
-  // Of a broker that is slow, and not wrong, nothing is said.
+  // A broker that is slow, and not faulty, is not reported.
   MaybeProblem too_slow(std::size_t times) const {
     if (times == step_.reads || state_.session.clock().now() < begun_ + state_.scaled(kMaxReads)) {
       return std::nullopt;
@@ -105,7 +105,7 @@ class ManyKeys {
       if (auto problem = run(keys)) return problem;
       client.forget_answered();
       if (keys.first == 0 && !again) return std::nullopt;
-      // Of what goes well the transcript has the first messages alone.
+      // If all goes well, the transcript has only the first messages.
       state_.result.transcript.resize(length);
       if (again) return std::nullopt;
       client.note(fmt::format("{} {} to {}, as before", what, numbered(step_.key, keys.first),

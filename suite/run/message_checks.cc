@@ -39,8 +39,8 @@ bool is_read(const judge::Exchange* exchange) {
   return exchange != nullptr && exchange->command && exchange->command->verb == codec::Verb::kGet;
 }
 
-// A read assigns no version. One that was asked for with the version itself and another node id
-// shows whether the store has that id for its own, in whatever order the two are. Req: VER-NODE-1
+// A read assigns no version. One that was requested with the version itself and another node id
+// shows whether the store has that id for its own, in either order of the two. Req: VER-NODE-1
 bool differ_in_node_alone(const hlc::Timestamp& one, const hlc::Timestamp& other) {
   return one.wall_ms == other.wall_ms && one.counter == other.counter && one.node != other.node;
 }

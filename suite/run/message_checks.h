@@ -28,8 +28,8 @@ using SavedTimestamps = std::map<std::string, SavedTimestamp>;
                                            const judge::Exchange* exchange,
                                            const codec::Message& message, SavedTimestamps& saved);
 
-// A notification for people, with the key that its topic names. Whatever its key and its value, it
-// is "NOTIFY SET VALUE *" or such, if it is one at all.
+// A notification for people, with the key that its topic names. Regardless of its key and its
+// value, it is "NOTIFY SET VALUE *" or such, if it is one at all.
 [[nodiscard]] text::Phrase shown_notification(std::string_view payload);
 [[nodiscard]] text::Phrase shown_notification(std::string_view payload, std::string_view key);
 

@@ -65,7 +65,7 @@ NoResponse explain_no_response(RequestClient& client, const std::function<bool()
   bool another = false;
   if (!known() && !ended()) {
     another = another_is_answered(unanswered, state);
-    // Whatever stood still may have gone on meanwhile, for this client as well.
+    // What stood still may have continued meanwhile, for this client as well.
     if (another) client.pump_until(known, state.reply_timeout());
   }
   if (ended()) return NoResponse::kEnded;

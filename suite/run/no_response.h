@@ -21,7 +21,7 @@ enum class NoResponse {
 
 // Sends a later request on the same connection, and one from a client of its own, and waits up to
 // kStandstill for the first to be answered. `done`: what was waited for is there. `unanswered`: the
-// verb of the request without a reply, if it is one; others are used to ask.
+// verb of the request without a reply, if it is one; others are used for requests.
 [[nodiscard]] NoResponse explain_no_response(RequestClient& client,
                                              const std::function<bool()>& done,
                                              std::optional<codec::Verb> unanswered,

@@ -172,9 +172,10 @@ bool is_awaited_deletion(const scenario::NotificationStep* awaited, const Notifi
          state.bytes_of(awaited->key) == notified.key;
 }
 
-// Req: SET-PX-OPEN-8, NTF-EXPIRY-1. A store tells of an expiry when it notices it: that may be at
-// the next access to the key, or at a look for all that have expired; and who observes the key by
-// then is told. `awaited`: the step that this may be the notification of; null: there is none.
+// Req: SET-PX-OPEN-8, NTF-EXPIRY-1. A store notifies of an expiry when it notices it: that may be
+// at the next access to the key, or at a look for all that have expired; and those who observe the
+// key by then are notified. `awaited`: the step that this may be the notification of; null: there
+// is none.
 void leave_out_late_expiries(RequestClient& observer, const scenario::NotificationStep* awaited,
                              CaseState& state) {
   const bool binds = !state.may_not_bind("NTF-EXPIRY-1");
@@ -191,7 +192,8 @@ void leave_out_late_expiries(RequestClient& observer, const scenario::Notificati
 }
 
 // Where notifications may overtake each other, the awaited one is taken from behind those that tell
-// of other changes, which later steps find. What tells of no change is wrong whatever comes next.
+// of other changes, which later steps find. What tells of no change is wrong regardless of what
+// comes next.
 MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
   std::deque<Notified>& queue = awaited.queue();
   const auto awaited_one = [&] {
@@ -417,7 +419,7 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   // One that comes late is another fault than one that never comes.
   endpoint::Duration within =
       state.scaled(in_order ? scenario::NotificationStep{}.within : step.within);
-  // Req: NTF-EXPIRY-1. Of an expiry the store tells when it notices it.
+  // Req: NTF-EXPIRY-1. The store notifies of an expiry when it notices it.
   within +=
       std::max(std::chrono::milliseconds{0}, state.settings.expiry_tolerance - kExpiryTolerance);
   observer.pump_until(arrived, within);

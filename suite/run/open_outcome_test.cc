@@ -127,7 +127,7 @@ TEST(CaseRunnerUnspecified, SeesWhetherANotificationComesThatNeedNot) {
     operation: set
     value: "again"
     ts: {equals: v}
-    optional: {writer: a, point: R-MUST-2, came: told, missing: not-told}
+    optional: {writer: a, point: R-MUST-2, came: notified, missing: not-notified}
     cites: R-MUST-1
 - silence: {client: b, writer: a, shows: {R-MUST-2: silent}}
 )"});
@@ -138,9 +138,9 @@ TEST(CaseRunnerUnspecified, SeesWhetherANotificationComesThatNeedNot) {
   };
   using Points = decltype(CaseResult::unspecified_points);
   EXPECT_EQ(seen(telling(true)),
-            std::pair(Verdict::kPassed, Points{{"R-MUST-2", "told"}, {"R-MUST-2", "silent"}}));
-  EXPECT_EQ(seen(telling(false)),
-            std::pair(Verdict::kPassed, Points{{"R-MUST-2", "not-told"}, {"R-MUST-2", "silent"}}));
+            std::pair(Verdict::kPassed, Points{{"R-MUST-2", "notified"}, {"R-MUST-2", "silent"}}));
+  EXPECT_EQ(seen(telling(false)), std::pair(Verdict::kPassed, Points{{"R-MUST-2", "not-notified"},
+                                                                     {"R-MUST-2", "silent"}}));
   EXPECT_THAT(outcome_text(telling(true, "1:1:x"), test_case),
               StartsWith("failed 3 NTF-VERSION-3"));
 }

@@ -126,7 +126,7 @@ std::optional<PreflightError> not_authorized(const char* verb, const judge::Rece
       std::string(kNotAllowedHint)};
 }
 
-// The store as estimate_clock() asks it. The first trouble ends the questions.
+// Sends the requests of estimate_clock() to the store. The first error ends them.
 class StoreProbe final : public judge::ClockProbe {
  public:
   explicit StoreProbe(Prober& prober) : prober_(prober) {}

@@ -243,7 +243,7 @@ TEST(PreflightClock, IsMeasuredWhenVersionsAreAheadOfIt) {
     EXPECT_LE(report->clock_bounds.high_ms - report->clock_bounds.low_ms, 10);
     for (const Published& request : endpoint.published()) {
       if (verb_of(request) != Verb::kSet || before-- > 0) continue;
-      // Whatever is ahead is offered in vain.
+      // Every timestamp that is ahead is offered in vain.
       const auto sent = hlc::parse(*request.message.property("__ts"));
       EXPECT_TRUE(sent->wall_ms < kEpochMs - 1'000'000'000 ||
                   request.message.payload.ends_with("$2\r\nNX\r\n"));

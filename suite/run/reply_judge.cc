@@ -42,8 +42,8 @@ MaybeProblem check_window(const scenario::Expectation& expect, Duration replied,
                              (replied - state.time_of(begin)).count() / 1000, expect.before->mark)};
 }
 
-// A right reply in the wrong dialect is reported as that: what has to change is a spelling, not a
-// behaviour.
+// The expected reply in the wrong dialect is reported as that: what has to change is a spelling,
+// not a behaviour.
 Problem unmatched_reply(const scenario::Expectation& expect, const judge::Exchange& exchange,
                         CaseState& state) {
   judge::ReplyContext context = context_of(exchange, state);
@@ -162,7 +162,7 @@ MaybeProblem judge_reply(const scenario::RequestStep& step, const judge::Exchang
     return state.unless_excused(std::move(*problem));
   };
   if (auto problem = attributed(judge_payload(step, exchange, state))) return problem;
-  // Of an open point's outcomes, a refusal carries no version.
+  // Among the outcomes of unspecified behaviour, a refusal carries no version.
   const bool refusal =
       (step.expect.open || !step.expect.by.empty()) && reply.payload().starts_with('-');
   if (!refusal) {

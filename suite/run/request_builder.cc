@@ -36,8 +36,8 @@ std::uint64_t base_wall_ms(const scenario::TimestampExpression& expression,
   if (expression.base != scenario::kSkewLimit) return state.store_wall_ms();
   const std::int64_t now_ms = state.our_wall_ms();
   // Req: HLC-SKEW-1, HLC-SKEW-2. Only so much is known of the store's clock: a step below the limit
-  // takes the last timestamp that any right store accepts, one above it the first that each refuses
-  // even when the request takes its time to get there.
+  // takes the last timestamp that any conforming store accepts, one above it the first that each
+  // refuses even when the request takes its time to get there.
   if (expression.offset_ms < 0) return not_negative(state.store_clock.last_accepted_ms(now_ms));
   const std::int64_t latest_ms = now_ms + state.settings.one_way_delay_allowance.count();
   return not_negative(state.store_clock.first_refused_ms(latest_ms) - 1);

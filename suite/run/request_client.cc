@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxOfTopic = 300;  // that people see
 constexpr std::size_t kMaxOfPayload = 120;
 
-// Bytes of notifications, and of what nobody asked for, to one client.
+// Bytes of notifications and of unsolicited messages to one client.
 constexpr std::size_t kMaxReceived = std::size_t{16} << 20U;
 
 // Could a store take this for a KEYNOTIFY, however it spells verbs?
@@ -293,7 +293,7 @@ SpareClient RequestClient::release() {
   return {std::move(client_), client_id_, std::move(earlier_)};
 }
 
-// All that a case receives is kept until its end. More than any case can ask for, beside replies,
+// All that a case receives is kept until its end. More than any case can request, beside replies,
 // ends its connection: the memory of this machine is not the endpoint's to fill.
 bool RequestClient::floods(const codec::Message& message) {
   unasked_bytes_ += size_of(message);

@@ -1,6 +1,6 @@
-// One MQTT client of a store: sends requests, finds the reply of each by its topic and
-// correlation data, keeps notifications in order, and remembers what arrived unasked. Cases use it,
-// and so does everything else in the suite that sends requests.
+// One MQTT client of a store: sends requests, finds the reply of each by its topic and correlation
+// data, keeps notifications in order, and remembers unsolicited messages. Cases use it, and so does
+// everything else in the suite that sends requests.
 //
 //   RequestClient client("a", std::move(connection), client_id, session.clock());
 //   if (!client.raw().subscribe(client.response_topic())) return;
@@ -144,7 +144,7 @@ class RequestClient {
   std::optional<Recording> recording_;
   std::shared_ptr<Received> received_;
   judge::Exchanges exchanges_;  // which are pointed to
-  std::size_t answered_ = 0;    // so many from the front on
+  std::size_t answered_ = 0;    // how many from the front on
   std::size_t own_requests_ = 0;
   std::set<std::string> earlier_;  // correlation data of those who had the connection before
   std::deque<Notified> notifications_;

@@ -18,7 +18,7 @@
 namespace fencepost::run {
 namespace {
 
-// A request that is under way.
+// A request that is in flight.
 struct Sent {
   const scenario::RequestStep* step;
   RequestClient* from;
@@ -47,7 +47,7 @@ void record_open(const scenario::RequestStep& step, CaseState& state) {
   }
 }
 
-// Req: SET-PX-1. From the reply on the key has at most so long.
+// Req: SET-PX-1. After the reply, the key lives at most for this time.
 void note_expiry(const judge::Exchange& exchange, CaseState& state) {
   constexpr std::chrono::milliseconds kMaxWait = std::chrono::hours{1};  // no case waits for more
   if (exchange.verb != codec::Verb::kSet || !exchange.reply ||
@@ -219,8 +219,7 @@ MaybeProblem run_requests(const std::vector<scenario::RequestStep>& steps, CaseS
   MaybeProblem unsent;
   for (const scenario::RequestStep& step : steps) {
     const auto client = state.clients.get(step.client);
-    // Whoever reads them reads several at a time: what it makes of the first must be seen by the
-    // second.
+    // A caller reads several at a time: what it makes of the first must be seen by the second.
     if (client && gathering.insert(*client).second) (*client)->raw().gather(true);
     const auto sent = send(step, state);
     if (!sent) {

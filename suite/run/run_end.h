@@ -15,7 +15,8 @@
 
 namespace fencepost::run {
 
-// Of a run that could not begin: each of `cases` is "not run". They must outlive the result.
+// The result of a run that could not begin: each of `cases` is "not run". They must outlive the
+// result.
 [[nodiscard]] SuiteResult nothing_run(const std::vector<const scenario::Case*>& cases,
                                       bool endpoint_lost);
 
@@ -28,7 +29,7 @@ struct FailureLimit {
 };
 
 // One failure does not say which rule is broken; what else fails does. So a run that has failed
-// often enough goes on for a moment, with its next cases. Used under one lock.
+// often enough continues for a moment, with its next cases. Used under one lock.
 class TellingWhy {
  public:
   using Now = std::function<std::chrono::steady_clock::time_point()>;

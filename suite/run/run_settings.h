@@ -29,11 +29,12 @@ inline constexpr std::chrono::milliseconds kExpiryTolerance{300};
 struct RunSettings {
   codec::Profile profile = codec::Profile::kAuto;
   scenario::Edition edition = scenario::Edition::kAuto;
-  // Ids of the rules that do not apply to every store that this one may turn out to be: a case goes
-  // on when one is broken. Null: there are none. Must outlive the run.
+  // Ids of the rules that do not apply to every store that this one may turn out to be: a case
+  // continues when one is broken. Null: there are none. Must outlive the run.
   const std::set<std::string, std::less<>>* unsettled = nullptr;
   std::string run_id;  // in every key and client id
-  // Of the case in this run: each has keys and clients of its own, as the first may have left some.
+  // The number of this attempt in this run, from 1: each has keys and clients of its own, as the
+  // first may have left some.
   int attempt = 1;
   std::string key_prefix = endpoint::Capabilities{}.key_prefix;  // of every key
   std::map<std::string, std::string> client_ids{};               // of clients of these roles
@@ -51,7 +52,7 @@ struct RunSettings {
   // Where clients are found that other cases have left clean, and left for others; null: each case
   // connects its own. Must outlive the run.
   ClientPool* pool = nullptr;
-  // Of the transcripts of all cases; null: no limit. Must outlive the run.
+  // Limits the transcripts of all cases; null: no limit. Must outlive the run.
   TranscriptBudget* transcripts = nullptr;
   // How long requests take in this run; null: nobody has measured it. Must outlive the run.
   PathTimes* path = nullptr;

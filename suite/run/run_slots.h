@@ -67,7 +67,7 @@ class SlotGuard {
 };
 
 // Lends the slot that the caller holds, for as long as the object lives. The destructor does not
-// block: a case that waited for a point in time must go on at that time, even over the limit.
+// block: a case that waited for a point in time must continue at that time, even over the limit.
 // Without slots (null) it does nothing.
 class SlotYield {
  public:

@@ -34,7 +34,7 @@ struct Selection {
 // As options of the command line, each after a blank; empty for all cases.
 [[nodiscard]] std::string selection_text(const Selection& selection);
 
-// Of a selection that matches no case: which of its options matches none.
+// For a selection that matches no case: which of its options matches none.
 [[nodiscard]] std::string why_empty(const Selection& selection, const scenario::Library& library);
 
 // A part of a run that several processes share.

@@ -1,5 +1,5 @@
-// No right store fails because it is slow, or because it, its broker or this machine stood still;
-// a store that leaves a reply out fails all the same.
+// No conforming store fails because it is slow, or because it, its broker or this machine stood
+// still; a store that leaves a reply out fails all the same.
 #include <set>
 #include <string>
 #include <vector>
@@ -38,7 +38,7 @@ scenario::Case notified_case() {
   return case_of({.more = "clients: {a: {}, b: {}}", .steps = kNotified});
 }
 
-// The right store, which says nothing from `begin` to `end` and then all that it has to say.
+// The conforming store, which says nothing from `begin` to `end` and then all that it has to say.
 Behaviour standing_still(Duration begin, Duration end) {
   return changed(reference_store(), [begin, end](const Published& request, Effects& effects) {
     if (request.now < begin || request.now >= end) return;
@@ -142,7 +142,8 @@ TEST(SlowStoreSuite, RunsAnInconclusiveCaseOnceMoreAndKeepsBothAttempts) {
   EXPECT_EQ(result.summary.inconclusive, 0U);
 }
 
-// A right store failed three cases: the lock of the first attempt was still held in the second.
+// A conforming store failed three cases: the lock of the first attempt was still held in the
+// second.
 TEST(SlowStoreSuite, FindsNothingOfTheFirstAttemptInTheSecond) {
   auto stills = std::make_shared<int>(0);
   endpoint::Capabilities capabilities;
@@ -236,7 +237,7 @@ const std::string kExpires = R"(
 - {get: k, expect: missing}
 )";
 
-// The right store, whose keys live so much longer.
+// The conforming store, whose keys live so much longer.
 Behaviour expiring_late(std::chrono::milliseconds by) {
   return [right = reference_store(), by](const Published& request) {
     Published later = request;

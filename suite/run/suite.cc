@@ -29,11 +29,11 @@ constexpr std::chrono::milliseconds kOneAtATime{1'000};
 constexpr std::size_t kManyCases = 100;
 constexpr std::size_t kPart = 3;  // a third
 constexpr Duration kStillThereTimeout = std::chrono::milliseconds{1'000};
-// How long inconclusive cases are repeated: so long, or half of what the run took.
+// How long inconclusive cases are repeated: this time, or half of what the run took.
 constexpr std::chrono::steady_clock::duration kMinRepeating = std::chrono::seconds{30};
 constexpr std::string_view kConsistencyRequirement = "RESP-INVALID-1";
 
-// Does nothing but ask and be answered?
+// Does it only send requests and get answers?
 bool is_quick(const scenario::Case& test_case) {
   const auto takes_time = [](const scenario::Outcome& outcome) {
     return std::holds_alternative<scenario::NoReply>(outcome.what) ||
@@ -127,9 +127,9 @@ class SuiteRun {
     }
   }
 
-  // Exclusive cases run one after the other, when the others are through. Those that would disturb
-  // others, but have an isolated broker, need not wait for them, unless only one case is to run at
-  // once.
+  // Exclusive cases run one after the other, when the others have finished. Those that would
+  // disturb others, but have an isolated broker, need not wait for them, unless only one case is to
+  // run at a time.
   void run_cases() {
     const auto alone = [this](const CaseResult& entry) {
       return entry.test_case->exclusive || shares_client_id(*entry.test_case);
@@ -208,8 +208,8 @@ class SuiteRun {
   }
 
   // What a store does only when the very next request is a certain one does not show while others
-  // ask in between. So a part of the quick cases, of all areas, runs one after the other: over real
-  // connections, where cases get into each other's way, and unless an order is asked for.
+  // send requests in between. So a part of the quick cases, of all areas, runs one after the other:
+  // over real connections, where cases get into each other's way, and unless an order is requested.
   void run_some_one_at_a_time(Queue& cases) {
     const bool has_an_order = options_.shuffled || options_.shortest_first || options_.jobs == 1;
     if (has_an_order || !endpoint_.capabilities().transport) return;
@@ -284,7 +284,7 @@ class SuiteRun {
       result = run_case(test_case, **session, settings);
       for (const Duration round_trip : result.round_trips) path_.note(round_trip);
     } else {
-      // Trouble of the suite's own says nothing about the store.
+      // An error in the suite itself says nothing about the store.
       const bool ours = session.error().kind == endpoint::ErrorKind::kInvalid ||
                         session.error().kind == endpoint::ErrorKind::kInternal;
       result.test_case = &test_case;
@@ -415,7 +415,7 @@ class SuiteRun {
   const std::set<std::string, std::less<>> unsettled_;
   std::set<const scenario::Case*> settled_before_;  // skipped, or finished in an earlier part
   std::atomic<bool> lost_{false};
-  std::atomic<bool> has_answered_{false};  // when asked after a case in which nobody was answered
+  std::atomic<bool> has_answered_{false};  // when tried after a case without any answer
   const std::chrono::steady_clock::time_point started_ = std::chrono::steady_clock::now();
   std::vector<CaseResult*> undecided_;  // with the lock held; to be repeated
   std::mutex mutex_;
@@ -437,8 +437,8 @@ void forget_first_cases(SuiteResult& result) {
   }
 }
 
-// The first case that is a witness of these mixed forms; null when a baseline has forgiven one, or
-// every case that saw the forms has failed for a reason of its own.
+// The first case that shows these mixed forms; null when a baseline has forgiven one, or every case
+// that saw the forms has failed for a reason of its own.
 CaseResult* find_first_case(SuiteResult& result, codec::Divergence divergence) {
   CaseResult* first = nullptr;
   for (CaseResult& entry : result.cases) {
@@ -455,7 +455,7 @@ CaseResult* find_first_case(SuiteResult& result, codec::Divergence divergence) {
 }
 
 // An endpoint that spells the same kind of reply now like this, now like that, is wrong in any
-// profile. One witness is enough.
+// profile. One case is enough.
 void check_consistency(SuiteResult& result) {
   forget_first_cases(result);
   for (const auto& [divergence, forms] : result.forms) {

@@ -31,11 +31,11 @@ struct FinishedCase {
 struct SuiteOptions {
   RunSettings settings{};
   std::size_t jobs = 1;            // cases in parallel
-  std::size_t running = 0;         // of these, at most so many that do not wait; 0: all
+  std::size_t running = 0;         // of these, the most that do not wait; 0: all
   bool strict = false;             // a failed "should" fails the run
   bool fresh_connections = false;  // no case uses a connection that another has left clean
   bool shuffled = false;           // cases run in an order that the seed decides
-  // Of a run that ends with its first failures: the shortest cases tell best what is wrong.
+  // For a run that ends with its first failures: the shortest cases show best what is wrong.
   bool shortest_first = false;
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest
   endpoint::Duration round_trip_tail{0};  // of the slowest: time limits begin with it
@@ -49,7 +49,7 @@ struct SuiteOptions {
   // Gets each result as it was found: before the run as a whole says what it comes to. Called as
   // Progress is. Null: nobody keeps them.
   std::function<void(const CaseResult&, bool undecided)> keep{};
-  // Of a run that is judged again: was this attempt made? Others are not, whatever becomes of the
+  // For a run that is judged again: was this attempt made? Others are not, in any state of the
   // endpoint. Null: this run decides.
   std::function<bool(const scenario::Case&, int attempt)> was_attempted{};
 };
@@ -96,10 +96,9 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
 
 // Runs the cases, on threads of its own, and returns when all have ended. `stop` may be set by any
 // thread or signal handler and ends the run early: what has not begun is "not run", a case that
-// runs goes on to its end. In any case the result says what was finished. `cases` must
-// outlive it. A case with `requires` that the endpoint does not offer is skipped, not run. Cases
-// that are `exclusive` run in isolation, and those that move the store's clock (tag moves-clock)
-// last.
+// runs continues to its end. In any case the result says what was finished. `cases` must outlive
+// it. A case with `requires` that the endpoint does not offer is skipped, not run. Cases that are
+// `exclusive` run in isolation, and those that move the store's clock (tag moves-clock) last.
 [[nodiscard]] SuiteResult run_suite(endpoint::Endpoint& endpoint,
                                     const std::vector<const scenario::Case*>& cases,
                                     const scenario::Catalogue& catalogue,
@@ -112,12 +111,12 @@ using Progress = std::function<void(const CaseResult&, std::size_t done, std::si
 // an earlier call said of the forms is taken back first.
 void summarize(SuiteResult& result, const scenario::Catalogue& catalogue, bool strict);
 
-// What the store turned out to be, of what the profile and the wording leave open.
+// What the store turned out to be, of what the profile and the edition leave open.
 [[nodiscard]] scenario::Basis basis_of(const SuiteResult& result, codec::Profile profile,
                                        scenario::Edition edition);
 
-// Judges the case by this basis: of its deviations the first that breaks a rule which binds is its
-// failure; a rule that does not apply is waived. Done by run_suite, once.
+// Judges the case by this basis: of its deviations the first that breaks a rule which applies is
+// its failure; a rule that does not apply is waived. Done by run_suite, once.
 void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scenario::Basis& basis);
 
 // "deployed", "documented", "mixed" or "unknown".

@@ -300,7 +300,7 @@ TEST(SuiteOrder, FollowsTheSeedWhereItIsShuffled) {
   EXPECT_THAT(order_of(1, true), testing::UnorderedElementsAreArray(order_of(1, false)));
 }
 
-// Lets the first `count` requests begin before any of them goes on.
+// Lets the first `count` requests begin before any of them continues.
 class Gate {
  public:
   explicit Gate(int count) : waiting_for_(count) {}
@@ -709,9 +709,9 @@ TEST(SuiteDialect, CallsDifferentDialectsInDifferentPlacesMixedAndFailsNothing) 
   EXPECT_EQ(observed_dialect(result), "mixed");
 }
 
-// --- what binds ----------------------------------------------------------------------------------
+// --- which rules apply ---------------------------------------------------------------------------
 
-// Rules of both kinds, by ids that differences are charged to.
+// Rules of both kinds, by ids that root causes are attributed to.
 const scenario::Catalogue& rules_of_both() {
   static const scenario::Catalogue rules = [] {
     std::vector<scenario::LoadError> errors;
@@ -777,7 +777,7 @@ TEST(SuiteBinding, WarnsByItWhereTheArticleAloneIsJudgedBy) {
   EXPECT_EQ(exit_code(result), ExitCode::kConformant);
 }
 
-// A warning hides no failure: the case goes on.
+// A warning hides no failure: the case continues.
 TEST(SuiteBinding, FailsByWhatComesLaterAndBinds) {
   const std::vector<scenario::Case> cases =
       miss_and_refusal("- get: k\n  expect: {reply: {value: \"v\"}}\n");
@@ -798,7 +798,7 @@ TEST(SuiteBinding, FollowsWhatTheStoreTurnsOutToBe) {
   EXPECT_EQ(deployed.summary.failed, 1U);
 }
 
-// In the deployed dialect the difference that came first is the failure, as if the case had ended
+// In the deployed dialect the deviation that came first is the failure, as if the case had ended
 // there.
 TEST(SuiteBinding, FailsTheFirstDifferenceThatApplies) {
   const std::vector<scenario::Case> cases =

@@ -17,7 +17,7 @@ inline constexpr std::chrono::milliseconds kMaxReplyLimit{30'000};
 // this is not taken for dead.
 inline constexpr std::chrono::milliseconds kStandstill{10'000};
 
-// What was asked for later may be answered by so much earlier: a request of which a case does not
+// What was requested later may be answered by this much earlier: a request of which a case does not
 // know whether it is answered at all. (Req: ENV-ORDER-OPEN-1)
 inline constexpr std::chrono::milliseconds kOvertaken{500};
 

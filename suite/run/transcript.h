@@ -30,7 +30,7 @@ inline constexpr std::size_t kMaxTranscriptProperties = 128;
 inline constexpr std::size_t kMaxTranscriptText = 2048;
 inline constexpr std::size_t kMaxTranscriptPropertyBytes = std::size_t{16} << 10U;
 
-// What the transcripts of all cases of a run may hold together. Of any thread.
+// What the transcripts of all cases of a run may hold together. Thread safe.
 class TranscriptBudget {
  public:
   // What is kept of a packet: all that make_entry() keeps, its summary alone, or nothing.

@@ -29,7 +29,7 @@ TEST(Transcript, OfAllCasesHasABudget) {
   std::size_t in_full = 0;
   Keep kept = budget.take(entry);
   for (; kept == Keep::kAll; kept = budget.take(entry)) ++in_full;
-  EXPECT_GT(in_full, 20'000U);  // more than a right store needs
+  EXPECT_GT(in_full, 20'000U);  // more than a conforming store needs
   EXPECT_LE(in_full * kMaxTranscriptPayload, std::size_t{64} << 20U);
   ASSERT_EQ(kept, Keep::kSummary);
   std::size_t summaries = 0;

@@ -58,8 +58,8 @@ struct AxisTable {
   [[nodiscard]] std::map<std::string, Placeholder> placeholders() const;
 };
 
-// Reads `axes`, `parts`, `only` and `except` of a case. Complains, and returns nothing, unless all
-// is well.
+// Reads `axes`, `parts`, `only` and `except` of a case. Reports errors, and returns nothing, unless
+// all is well.
 [[nodiscard]] std::optional<AxisTable> load_axis_table(YamlReader& reader, YamlNode node);
 
 // The combinations that are to be cases, the last axis changing fastest. Reports filters that

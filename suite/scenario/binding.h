@@ -1,7 +1,7 @@
 // Which requirements a store has to keep. The catalogue has the rules of two generations of the
 // article, and beside them what only the deployed service shows; a store that is judged by the
 // article owes nothing of the latter, and one of the preview edition nothing that only the GA
-// wording asks for.
+// edition requires.
 //
 //   binds(requirement_of_status, {DialectId::kDocumented, Wording::kGa})
 //     ->  false: the article knows no __stat
@@ -55,7 +55,7 @@ struct Observed {
 [[nodiscard]] std::string_view demand(const Requirement& requirement,
                                       const std::vector<Basis>& bases);
 
-// How many requirements at level must bind the store, or its broker, and can be tested.
+// How many requirements at level must apply to the store, or its broker, and can be tested.
 [[nodiscard]] std::size_t binding_rules(const Catalogue& catalogue, const Basis& basis);
 
 }  // namespace fencepost::scenario

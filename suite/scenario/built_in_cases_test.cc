@@ -1,5 +1,5 @@
-// What some of the built-in cases are worth: each passes on the right store, and fails on one that
-// breaks a rule that it cites, and says so.
+// What some of the built-in cases are worth: each passes on the conforming store, and fails on one
+// that breaks a rule that it cites, and says so.
 
 #include <functional>
 #include <set>
@@ -40,7 +40,7 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-// --- wrong stores
+// --- faulty stores
 
 Behaviour deaf() {
   return [](const Published&) { return Effects{}; };

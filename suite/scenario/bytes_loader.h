@@ -22,7 +22,7 @@ namespace fencepost::scenario {
 // The bytes of a value in which no key and no measure of another stands; else nothing.
 [[nodiscard]] std::optional<std::string> literal_of(const BytesSpec& bytes);
 
-// The most bytes of one value that a short notation may ask for.
+// The most bytes of one value that a short notation may request.
 inline constexpr std::int64_t kMaxSize = 16LL * 1024 * 1024;
 
 // The 256 bytes 00 to ff.

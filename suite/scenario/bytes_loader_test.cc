@@ -53,7 +53,7 @@ std::string show(const BytesSpec& spec) {
   return "command(" + show(std::get<CommandBytes>(spec.what).arguments) + ")";
 }
 
-// What was loaded, or all complaints.
+// What was loaded, or all errors.
 std::string loaded(Loader load, const std::string& yaml) {
   std::vector<LoadError> errors;
   YamlReader reader("f", errors);

@@ -12,7 +12,7 @@
 namespace fencepost::scenario {
 namespace {
 
-// The notations that make a long value short to read; empty when it is none of them.
+// The notations that make a long value short to read; empty when it is not one of them.
 std::string short_text(std::string_view bytes) {
   constexpr std::size_t kMinRepeats = 16;
   constexpr std::size_t kMinPattern = 64;

@@ -61,8 +61,8 @@ class Cover {
   }
 
  private:
-  // Of the values that bring most, the first behind that of the axis before: the first of each axis
-  // would otherwise be in most rows.
+  // Among the values that bring most, it takes the first behind that of the axis before: the first
+  // of each axis would otherwise be in most rows.
   [[nodiscard]] std::size_t best_of(const Row& row, std::size_t axis) const {
     const std::size_t size = first_[axis + 1] - first_[axis];
     const std::size_t shift = axis == 0 ? 0 : row[axis - 1] - first_[axis - 1];

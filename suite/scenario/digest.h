@@ -11,10 +11,10 @@ namespace fencepost::scenario {
 // hexadecimal digits. Pure, as the others here.
 [[nodiscard]] std::string digest(const Case& test_case);
 
-// Of everything that the requirement says.
+// The digest of everything that the requirement says.
 [[nodiscard]] std::string digest(const Requirement& requirement);
 
-// Of all cases and requirements, in their order.
+// The digest of all cases and requirements, in their order.
 [[nodiscard]] std::string digest(const Library& library);
 
 }  // namespace fencepost::scenario

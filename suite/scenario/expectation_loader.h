@@ -17,11 +17,11 @@ struct KnownNames {
   std::set<std::string> timestamps;    // saved with ts: {save: ...}
   std::set<std::string> marks;         // set with mark: ...
   std::set<std::string> requirements;  // that the case cites
-  // Of requests with a mark: their open outcomes, in the order of the file.
+  // For requests with a mark: their open outcomes, in the order of the file.
   std::map<std::string, std::vector<std::string>> outcomes{};
   // Timestamps that an earlier request of the same pipeline saves.
   std::set<std::string> unanswered{};
-  // Of steps that could not be loaded: what they would have said of their outcomes is not known.
+  // The marks of steps that could not be loaded: their outcomes are not known.
   std::set<std::string> marks_of_failed_steps{};
 };
 

@@ -13,7 +13,7 @@
 
 namespace fencepost::scenario {
 
-// The filling that these bytes ask for; nothing when there is none.
+// The filling that these bytes request; nothing when there is none.
 [[nodiscard]] std::optional<FillBytes> filling_in(const BytesSpec& spec);
 
 // How large a packet is to be.

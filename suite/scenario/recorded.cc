@@ -56,7 +56,7 @@ std::string load_time(YamlReader& reader, YamlNode node) {
   return when.value_or("");
 }
 
-// Files are passed on, passwords are not. The complaint does not quote it.
+// Files are passed on, passwords are not. The error does not quote it.
 std::string load_endpoint(YamlReader& reader, YamlNode node) {
   if (!node.is_defined()) return {};
   const auto endpoint = reader.text(node, "endpoint");

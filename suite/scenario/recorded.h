@@ -1,5 +1,5 @@
 // Where a case comes from and how it failed there, in its file: the member `recorded` of a case,
-// which scenarios/FORMAT.md describes. Whatever saves cases writes it with text_of(), so that
+// which scenarios/FORMAT.md describes. Code that saves cases writes it with text_of(), so that
 // `fencepost replay` can distinguish a case that is fixed from one that fails otherwise.
 //
 //   file += text_of({.by = "explore", .when = now, .signature = seen}, 4);

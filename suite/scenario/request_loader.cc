@@ -52,7 +52,7 @@ std::optional<BytesSpec> RequestLoader::load_payload(const std::string& action, 
   return action == "send" ? load_sent_payload(body) : load_command(action, body);
 }
 
-// Of the members that the verb has. `get: k` is short for `get: {key: k}`.
+// Loads the members that the verb has. `get: k` is short for `get: {key: k}`.
 std::optional<BytesSpec> RequestLoader::load_command(const std::string& action, YamlNode body) {
   const YamlNode key = body.is_scalar() ? body : body.member("key");
   const YamlNode value = body.member("value");

@@ -19,8 +19,8 @@ class RequestLoader {
   RequestLoader(YamlReader& reader, Case& test_case, KnownNames& known)
       : reader_(reader), case_(test_case), known_(known) {}
 
-  // `body` stands under the action, `expect` beside it and may be undefined. Nothing after a
-  // complaint without which there is no request. A `keynotify` makes its client an observer.
+  // `body` stands under the action, `expect` beside it and may be undefined. Nothing after an error
+  // without which there is no request. A `keynotify` makes its client an observer.
   [[nodiscard]] std::optional<RequestStep> load(const std::string& action, YamlNode body,
                                                 YamlNode expect);
 
@@ -45,7 +45,7 @@ class RequestLoader {
   KnownNames& known_;
 };
 
-// Complains of `greater_than: [sent]` where no timestamp is sent: it would hold of anything.
+// Reports `greater_than: [sent]` as an error where no timestamp is sent: it would always hold.
 void refuse_sent(YamlReader& reader, const std::optional<TimestampCheck>& check, YamlNode node);
 
 }  // namespace fencepost::scenario

@@ -37,7 +37,7 @@ std::string optional_text(YamlReader& reader, YamlNode node, std::string_view ke
   return member.is_defined() ? reader.text(member, key).value_or("") : "";
 }
 
-// The wordings that a requirement or a section is in.
+// The editions that a requirement or a section is in.
 std::vector<std::string> load_documents(YamlReader& reader, YamlNode node) {
   const YamlNode member = node.member("documents");
   std::vector<std::string> out;

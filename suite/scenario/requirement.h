@@ -28,8 +28,8 @@ struct Requirement {
   std::map<std::string, std::string> dialects;
   std::string observe;
   std::string untestable;  // why a black box cannot check it
-  // What clients do, where the judge of clients judges them by it: the text of a rule that binds
-  // clients, the client's side of a store's. Empty: it does not.
+  // What clients do, where the judge of clients judges them by it: the text of a rule that applies
+  // to clients, the client's side of a store's. Empty: it does not.
   std::string of_clients;
   bool open = false;  // the article leaves it open
   std::vector<std::string> outcomes;
@@ -43,9 +43,9 @@ struct Requirement {
 // A heading of the article, in the order of the article.
 struct Section {
   std::string title;                            // in English; requirements name it
-  std::vector<std::string> documents;           // the wordings that have it
+  std::vector<std::string> documents;           // the editions that have it
   std::map<std::string, std::string> headings;  // language -> its translation
-  std::string note;                             // what stands below it besides rules
+  std::string note;                             // what stands below it beside rules
   Position position;
 };
 

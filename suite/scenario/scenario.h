@@ -353,7 +353,7 @@ struct ClientSpec {
   bool subscribes = true;  // subscribes to its response topic
   bool clean_start = true;
   std::uint32_t session_expiry_seconds = 0;
-  // Of its CONNECT; 0: what the client library takes, and no limit.
+  // The value in its CONNECT; 0: what the client library takes, and no limit.
   std::uint16_t receive_maximum = 0;
   std::uint32_t max_packet_size = 0;
   std::optional<Will> will{};

@@ -125,7 +125,7 @@ TEST(ScenarioLoader, AnOptionalNotificationIsFencedByAnotherClient) {
     return file_with(
         "    clients: {a: {}, b: {}}\n",
         "      - notification: {client: b, key: k, operation: set, optional: {writer: " + writer +
-            ", point: " + point + ", came: told, missing: quiet}}\n");
+            ", point: " + point + ", came: notified, missing: quiet}}\n");
   };
   EXPECT_EQ(diagnostics_of(with("a", "SET-NX-1")), "");
   EXPECT_THAT(diagnostics_of(with("b", "SET-NX-1")),

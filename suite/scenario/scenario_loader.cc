@@ -82,8 +82,8 @@ void load_capabilities(YamlReader& reader, YamlNode node, Case& out) {
   });
 }
 
-// A case declares exactly the divergences that it depends on. Of a family's, each member takes
-// those that it depends on itself.
+// A case declares exactly the divergences that it depends on. For a family, each member takes those
+// that it depends on itself.
 void check_undeclared_divergences(YamlReader& reader, YamlNode node, Case& test_case) {
   const std::set<codec::Divergence> found = divergences_of(test_case);
   const YamlNode declared = node.member("divergence");
@@ -171,8 +171,8 @@ std::optional<Case> load_case(YamlReader& reader, const FamilyMember& member,
 
 using Diagnostic = std::tuple<int, int, std::string>;
 
-// Of the errors from `begin` on, which are about a member: leaves out those that an earlier member
-// had as well, and says of the others which member shows it.
+// Labels the errors from `begin` on, which are about a member: leaves out those that an earlier
+// member had as well, and names in the others the member that shows it.
 void label_errors(std::vector<LoadError>& errors, std::size_t begin, const std::string& member,
                   std::set<Diagnostic>& seen) {
   const auto first = errors.begin() + static_cast<std::ptrdiff_t>(begin);
@@ -228,7 +228,7 @@ std::optional<codec::Verb> verb_of(const BytesSpec& payload) {
 void add_divergences(const RequestStep& request, std::set<codec::Divergence>& out) {
   const auto verb = verb_of(request.payload);
   for (const Outcome& outcome : request.expect.outcomes) {
-    // Any outcome of an open point is right.
+    // Any outcome of an unspecified point is allowed.
     if (request.expect.open || !request.expect.by.empty()) continue;
     if (const auto* plain = std::get_if<PlainReply>(&outcome.what)) {
       if (plain->kind != codec::ReplyKind::kNotApplied) continue;
@@ -290,7 +290,7 @@ std::chrono::milliseconds Case::expected_wait() const {
 
 std::size_t Case::exchanges() const {
   constexpr std::size_t kOfSilence = 3;  // register, write the fence, stop
-  constexpr std::size_t kAsOne = 4;      // so many of those under way together take as long
+  constexpr std::size_t kAsOne = 4;      // how many of those in flight together take as long
   std::size_t out = 0;
   for (const Step& step : steps) {
     if (std::holds_alternative<SilenceStep>(step.what)) out += kOfSilence;
@@ -300,7 +300,7 @@ std::size_t Case::exchanges() const {
     if (const auto* fan_out = std::get_if<FanOutStep>(&step.what)) {
       out += fan_out->observers / kAsOne + 3;
     }
-    // The requests of a pipeline are under way together.
+    // The requests of a pipeline are in flight together.
     if (std::holds_alternative<RequestStep>(step.what) ||
         std::holds_alternative<PipelineStep>(step.what) ||
         std::holds_alternative<FillQuotaStep>(step.what)) {

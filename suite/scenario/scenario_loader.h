@@ -10,9 +10,9 @@
 
 namespace fencepost::scenario {
 
-// Reads the cases of one file and appends the complaints to `errors`. Cases with errors are
-// left out. `requirements`: the ids that cases may cite. A file of cases for clients, which says
-// `certifies: clients`, has none of these.
+// Reads the cases of one file and appends the errors to `errors`. Cases with errors are left out.
+// `requirements`: the ids that cases may cite. A file of cases for clients, which says `certifies:
+// clients`, has none of these.
 [[nodiscard]] std::vector<Case> load_scenario(const SourceFile& file,
                                               const std::set<std::string>& requirements,
                                               std::vector<LoadError>& errors);

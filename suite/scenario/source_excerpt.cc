@@ -56,7 +56,7 @@ std::string_view what_to_do(std::string_view diagnostic, std::string_view line) 
 }  // namespace
 
 std::string with_excerpt(const LoadError& error, const std::vector<SourceFile>& files) {
-  // On one line, whatever key or value of the file it names.
+  // On one line, with any key or value of the file in it.
   std::string out = text::one_line(describe(error));
   const auto file = std::find_if(files.begin(), files.end(), [&](const SourceFile& each) {
     return each.name == error.position.file;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kFile = "area: a\r\n      - sett: {key: k}\n\n\t- get: k";
 
-// What is said of a complaint at this place of a file that has this content.
+// What is said of an error at this place of a file that has this content.
 std::string excerpt(int line, int column, const std::string& text = "wrong",
                     const std::string& content = kFile) {
   return with_excerpt({.position = {"s.yaml", line, column}, .text = text},

@@ -39,7 +39,8 @@ class StepLoader {
   }
 
  private:
-  // The names that a step gives stand, whatever else is wrong with it: one mistake, one complaint.
+  // The names that a step gives stand, regardless of what else is wrong with it: one mistake, one
+  // error.
   void know_names_of_failed(YamlNode node) {
     if (node.is_list()) {
       for (const YamlNode item : node.items()) know_names_of_failed(item);
@@ -203,7 +204,7 @@ class StepLoader {
                  .point = load_citation(reader_, node.member("point"), known_),
                  .came = reader_.text(node.member("came"), "came").value_or(""),
                  .missing = reader_.text(node.member("missing"), "missing").value_or("")};
-    // Its own changes need not be told to it. Req: NTF-SELF-1
+    // A client need not be notified of its own changes. Req: NTF-SELF-1
     if (out.writer == step.client) {
       reader_.diagnose(node, "writer must be another client than the one that is notified");
     }

@@ -95,7 +95,7 @@ Result<TimestampExpression, std::string> parse_timestamp_expression(std::string_
   std::size_t i = 1;
   std::set<std::string_view> seen;
   while (i < words.size()) {
-    // Of two offsets, counters or nodes one would be ignored.
+    // If there were two offsets, counters or nodes, one would be ignored.
     if (!seen.insert(words[i] == "-" ? "+" : words[i]).second) return wrong();
     if (words[i] == "+" || words[i] == "-") {
       if (!read_offset(words, i, out)) return wrong();

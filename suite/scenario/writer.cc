@@ -364,7 +364,7 @@ class CaseWriter {
     return case_.title.substr(0, case_.title.size() - suffix.size());
   }
 
-  // Of a family with `cover`.
+  // Is it a member of a family with `cover`?
   [[nodiscard]] bool is_numbered() const {
     if (case_.axes.empty()) return false;
     std::string id = case_.family;

@@ -1,4 +1,4 @@
-// Scenario files from cases: the inverse of the loader. Whatever saves cases builds `Case` values
+// Scenario files from cases: the inverse of the loader. Code that saves cases builds `Case` values
 // and writes them with this, so that the format is known in two places, one that reads and one that
 // writes.
 //

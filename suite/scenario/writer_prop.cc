@@ -28,7 +28,8 @@ const std::vector<std::string> kKnown = {"SET-NX-1", "GET-HIT-1", "NTF-SEND-1", 
 
 // ---- Generators
 
-// Of the whole range, also in small examples: there the library itself keeps near the beginning.
+// Draws from the whole range, also in small examples: there the library itself keeps near the
+// beginning.
 template <typename Number>
 Number between(Number least, Number most) {
   return *rc::gen::resize(rc::kNominalSize, rc::gen::inRange<Number>(least, most + 1));

@@ -20,12 +20,12 @@ constexpr std::string_view kBlank = " \t\r";
 
 constexpr std::size_t kMaxLines = 4'000'000;
 constexpr std::size_t kMaxValues = 2'000'000;
-// Of one line: the parser looks at all of it before it says that a list begins there.
+// The limit for one line: the parser looks at all of it before it says that a list begins there.
 constexpr std::ptrdiff_t kMaxOpened = 100'000;
 constexpr std::ptrdiff_t kMaxCommas = 500'000;
 constexpr std::size_t kMaxDiagnostics = 100;
 
-// Of a text that ends in a line feed.
+// The lines of a text that ends in a line feed.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {
@@ -36,7 +36,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-// Why the parser is not asked at all; nothing of most files.
+// Why the parser is not used at all; nothing of most files.
 std::optional<YamlDiagnostic> too_much(const std::vector<std::string_view>& lines) {
   if (lines.size() > kMaxLines) {
     return YamlDiagnostic{{}, "the file has more than 4,000,000 lines; split it"};
@@ -87,8 +87,8 @@ class Places {
     return {mark.line + 1, mark.column + 1};
   }
 
-  // Of a complaint of the parser, which may have read on behind the end of the text, or of a line,
-  // as in "\U12: a place that there is.
+  // The place of an error of the parser, which may have read on behind the end of the text, or of a
+  // line, as in "\U12: a place that there is.
   [[nodiscard]] YamlPlace within(const YAML::Mark& mark) const {
     const auto line = static_cast<std::size_t>(std::max(mark.line, 0));
     if (line >= lines_.size()) return {static_cast<int>(lines_.size()) + 1, 1};
@@ -96,8 +96,8 @@ class Places {
     return {mark.line + 1, std::clamp(mark.column, 0, end) + 1};
   }
 
-  // Of an empty value: the line where it is missing, rather than the next token, where the parser
-  // notices.
+  // The place of an empty value: the line where it is missing, rather than the next token, where
+  // the parser notices.
   [[nodiscard]] YamlPlace of_null(const YAML::Mark& mark) const {
     return is_blank_before(mark) && !is_null_word(mark) ? of_missing_value(mark.line) : of(mark);
   }

@@ -16,8 +16,8 @@ struct YamlDiagnostic {
   std::string text;
 };
 
-// Of a file that may hold secrets, errors quote no text and no key: one line that lacks its
-// colon, or a password that begins with `!`, and what they quote is the password.
+// For a file that may hold secrets, errors quote no text and no key: one line that lacks its colon,
+// or a password that begins with `!`, and what they quote is the password.
 enum class YamlContent { kPublic, kSecret };
 
 // Adds the document in `content`, UTF-8, to `tree`, and returns its root: null when there is none.

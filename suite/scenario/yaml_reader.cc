@@ -28,7 +28,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-constexpr std::size_t kMaxShown = 200;       // of a value, in a complaint
+constexpr std::size_t kMaxShown = 200;       // of a value, in an error
 constexpr std::size_t kMaxDiagnosed = 1000;  // bytes
 
 std::string kind_of(YamlNode node, bool quote = true) {
@@ -59,7 +59,7 @@ std::string nearest(std::string_view word, std::span<const std::string_view> kno
   std::string best;
   std::size_t best_distance = std::max<std::size_t>(2, word.size() / 3) + 1;
   for (const std::string_view candidate : known) {
-    // So many letters are to be added or taken away at least.
+    // How many letters have to be added or removed at least.
     const std::size_t least =
         std::max(word.size(), candidate.size()) - std::min(word.size(), candidate.size());
     if (least >= best_distance) continue;

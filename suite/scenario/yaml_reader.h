@@ -20,7 +20,7 @@
 
 namespace fencepost::scenario {
 
-// The longest wait that a scenario may ask for.
+// The longest wait that a scenario may request.
 inline constexpr std::chrono::milliseconds kMaxDuration = std::chrono::hours{1};
 
 // Reads one file and collects the errors in it. The nodes that it returns live as long as

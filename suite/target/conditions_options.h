@@ -31,7 +31,7 @@ struct ReferenceOptions {
   codec::DialectId dialect = codec::DialectId::kDeployed;
   endpoint::Conditions conditions{};
   std::vector<const store::Fault*> faults{};  // the store is wrong or unusual in all these ways
-  std::uint64_t seed = 1;                     // of whatever is random in it
+  std::uint64_t seed = 1;                     // of all that is random in it
   std::optional<store::Decisions> right{};    // the store is a right one that decides like this
 };
 

@@ -33,7 +33,7 @@ using testing::IsEmpty;
 using testing::Pair;
 using testing::UnorderedElementsAre;
 
-// All complaints about a descriptor, one a line; empty when it was taken.
+// All errors about a descriptor, one a line; empty when it was taken.
 std::string diagnostics(const std::string& content, const std::string& file = "d.yaml") {
   std::vector<scenario::LoadError> errors;
   const auto loaded = load_descriptor({file, content}, errors);
@@ -372,7 +372,7 @@ TEST(Hook, EndsWithItsTimeTogetherWithWhatItHasStarted) {
   EXPECT_TRUE(ended(pid));
 }
 
-// A broker that it starts in the background is none of the time that it takes, and stays.
+// A broker that it starts in the background does not count in the time that it takes, and stays.
 TEST(Hook, LeavesWhatItStartsInTheBackground) {
   const TemporaryFolder folder;
   EXPECT_EQ(outcome({.command = "sleep 1000 & echo $! > pid", .directory = folder.path()}), "done");

@@ -14,7 +14,7 @@ struct Hook {
   std::string command;                // for /bin/sh -c
   std::filesystem::path directory{};  // where it runs; empty: here
   std::chrono::milliseconds timeout = std::chrono::seconds{60};
-  std::vector<std::string> environment{};  // variables that it gets besides those of any program
+  std::vector<std::string> environment{};  // variables beside those of any program
 };
 
 // Runs the command and waits until it ends; what it leaves running in the background stays. The

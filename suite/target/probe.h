@@ -54,7 +54,7 @@ struct Findings {
 
 // The cases that a probe runs: those that cite an unspecified point, depend on the dialect, or
 // check the rights of a restricted client. None that disturbs the broker, and those that fill the
-// quota only when asked to.
+// quota only on request.
 [[nodiscard]] std::vector<const scenario::Case*> probe_cases(const scenario::Library& library,
                                                              bool with_quota);
 

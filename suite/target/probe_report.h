@@ -21,7 +21,7 @@ struct ProbeContext {
 // left to fill in. No password goes into it: roles name environment variables.
 [[nodiscard]] std::string to_descriptor(const Findings& findings, const ProbeContext& context);
 
-// The same for the console; `in_full` with what was seen of each open point.
+// The same for the console; `in_full` with what was seen of each unspecified point.
 [[nodiscard]] std::string to_summary(const Findings& findings, const ProbeContext& context,
                                      bool in_full);
 

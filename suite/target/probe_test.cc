@@ -192,7 +192,7 @@ TEST(ProbeQuota, CountsTheKeysThatFitAndDeletesThem) {
     EXPECT_EQ(findings.quota->left_behind, 0U);
     EXPECT_EQ(*keys, 0U);
     EXPECT_EQ(findings.offered.quota, places);
-    // With the quota known its open points can be looked at.
+    // With the quota known its unspecified points can be looked at.
     EXPECT_TRUE(findings.cases.cases.back().test_case->id == "places");
     EXPECT_EQ(findings.cases.cases.back().verdict, run::Verdict::kPassed);
   }

@@ -16,7 +16,7 @@ inline text::Phrase form_of(const std::string& text) {
   return judge::describe(judge::ReceivedReply(codec::Message{.payload = *bytes}));
 }
 
-// Of a reply where the message is the one of replies.
+// A failure of a reply where the message is the one of replies.
 inline run::Failure failure(const std::string& requirement, const std::string& message,
                             const std::string& expected = "", const std::string& actual = "",
                             const std::string& subject = "") {

@@ -1,5 +1,5 @@
 // Test only: a store whose clock is known to the test, right or wrong in a given way, behind a way
-// of a given length. It answers the questions of clock_estimate.h without a wire in between.
+// of a given length. It answers the questions of clock_estimate.h without a network in between.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct ClockStore {
   bool condition_first = false;   // NX is checked before the timestamp
   bool own_counter = false;       // counters that are never reset
   bool follows_requests = false;  // versions are the timestamps of requests, however old
-  int readings = 1'000'000;       // so many versions, then it gives none
+  int readings = 1'000'000;       // how many versions it gives, then none
   std::uint32_t seed = 1;
 };
 

@@ -514,7 +514,7 @@ inline std::string indent(const std::string& text) {
   return out;
 }
 
-// A case as the loader makes it. A test whose YAML is wrong stops with the complaint.
+// A case as the loader makes it. A test whose YAML is wrong ends with the error.
 inline scenario::Case case_of(const CaseText& text) {
   const std::string content = "area: " + text.area + "\ncases:\n- id: " + text.id +
                               "\n  title: A case\n  requirements: [" + text.requirements + "]\n" +

@@ -1,6 +1,6 @@
 """Runs the parts of ci/test and says what each came to. ci/test calls it, with everything installed that it needs.
 
-Every part runs, whatever failed before it; what needs a build that failed is "not run". Builds follow one another, and the
+Every part runs, also after a failure; what needs a build that failed is "not run". Builds follow one another, and the
 tests of one build run beside the next build, because many tests wait more than they compute. A part's output is in a file of
 its own and is shown only where the part failed.
 """

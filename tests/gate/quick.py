@@ -282,6 +282,7 @@ def main():
         kinds[kind_of(file)].append(file)
 
     steps.check("rules of the repository (tests/style_check.py)", ["python3", "-B", "tests/style_check.py", "."])
+    steps.check("words of comments and texts (tests/words_check.py)", ["python3", "-B", "tests/words_check.py", "."])
     built = False
     graph_files = kinds["source"] + kinds["page"]
     if graph_files:

@@ -1,4 +1,4 @@
-"""Makes the tree with all mutants in it, and builds it; mutants that do not compile are dropped on the way."""
+"""Makes the tree with all mutants in it, and builds it; mutants that do not compile are dropped."""
 
 import concurrent.futures
 import hashlib
@@ -118,7 +118,7 @@ class Tree:
                 if found:
                     (constants if schema.blames_constant(found) else blamed).update(found)
                     break
-        # A constant that is none any more spoils what uses it: the other errors may be its fault.
+        # A constant that is no longer one spoils what uses it: the other errors may be its fault.
         found = (constants or blamed) - self.dropped
         self.dropped |= found
         return len(found)

@@ -13,7 +13,7 @@ MEMORY = 4 << 30  # bytes; a mutant that asks for more is dead
 
 
 class Verdict:
-    """Of one mutant: `killer` is the program that saw it (None for a survivor), `how` is "failed", "crashed" or
+    """The result for one mutant: `killer` is the program that saw it (None for a survivor), `how` is "failed", "crashed" or
     "timed out"."""
 
     def __init__(self, layer, killer, how):

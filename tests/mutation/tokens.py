@@ -19,7 +19,7 @@ TOKEN = re.compile(
       | (?P<punct>""" + "|".join(re.escape(p) for p in PUNCTUATION) + ")",
     re.VERBOSE | re.DOTALL)
 
-BINARY = {  # operator -> how tightly it binds
+BINARY = {  # operator -> its precedence
     "*": 10, "/": 10, "%": 10, "+": 9, "-": 9, "<<": 8, ">>": 8, "<=>": 7, "<": 6, "<=": 6, ">": 6, ">=": 6,
     "==": 5, "!=": 5, "&": 4, "^": 3, "|": 2.5, "&&": 2, "||": 1,
 }
@@ -82,7 +82,7 @@ def tokenize(text):
 
 
 def template_end(tokens, at):
-    """The index of the `>` that closes the `<` at `at`, and how many of its characters close; None when it is none."""
+    """The index of the `>` that closes the `<` at `at`, and how many of its characters close; None when it is not one."""
     depth = 0
     i = at
     while i < len(tokens):
@@ -195,7 +195,7 @@ def brace_role(tokens, at):
 
 
 def role_after_parameters(tokens, at):
-    """Of a brace that follows `(...)`, with or without `const`, `noexcept`, `-> T` and the like between: whose body it is."""
+    """For a brace that follows `(...)`, with or without `const`, `noexcept`, `-> T` and the like between: whose body it is."""
     i = at - 1
     while i >= 0 and tokens[i].text in ("const", "noexcept", "override", "final", "mutable", "&", "&&"):
         i -= 1

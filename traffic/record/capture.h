@@ -1,5 +1,5 @@
 // Traffic of other clients, as it was seen: by the broker's plugin, by a subscriber, or on the
-// wire. What is not known is said, not guessed. capture_scenario.h makes scenarios of it.
+// network. What is not known is said, not guessed. capture_scenario.h makes scenarios of it.
 #pragma once
 
 #include <chrono>

@@ -295,7 +295,7 @@ class CaseBuilder {
     RequestStep request = request_of(index, exchange);
     request.expect = expectation(index, exchange, key);
     Step& step = add_request(std::move(request));
-    // `keynotify` is for clients that receive notifications, whatever the rest of the request is.
+    // `keynotify` is for clients that receive notifications, regardless of the rest of the request.
     if (registers || step.title == "keynotify") clients_.observes(item.client_id);
     flag(given, step);
     follow(key, item, exchange);

@@ -233,7 +233,7 @@ TEST(CaptureCase, IsNoneWhereNothingCanFail) {
   EXPECT_EQ(made.requests, 1U);
   EXPECT_THAT(made.notes, Contains("no case is made of c: nothing there distinguishes a conforming "
                                    "store from one that does nothing"));
-  // Of a client that has asked nothing nobody can replay anything.
+  // A client that has sent no request cannot be replayed.
   Traffic notified;
   notified.notification("o", "k", kDeleted, stamp(kBegin));
   EXPECT_THAT(notified.made().notes, IsEmpty());

@@ -12,7 +12,7 @@
 
 namespace fencepost::record {
 
-// Of a client id or a key in a comment; the rest is cut.
+// The length of a client id or a key in a comment; the rest is cut.
 constexpr std::size_t kMaxBytesInComment = 80;
 
 class CaptureClients {

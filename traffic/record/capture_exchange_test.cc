@@ -133,8 +133,8 @@ TEST(RequestStep, SaysWhichKeyMayBeWritten) {
   EXPECT_THAT(written({"GET", "k"}), IsEmpty());
   EXPECT_THAT(written({"VDEL", "k", "v"}), IsEmpty());
   EXPECT_THAT(written({"SET", "k", "v"}), ElementsAre(kName));
-  EXPECT_THAT(written({"FROB", "k"}), ElementsAre(kName));  // whatever that is
-  EXPECT_THAT(written({"SET", "k"}), ElementsAre(kName));   // a wrong store may take it
+  EXPECT_THAT(written({"FROB", "k"}), ElementsAre(kName));  // an unknown command
+  EXPECT_THAT(written({"SET", "k"}), ElementsAre(kName));   // a faulty store may take it
   EXPECT_THAT(written({"GET", "k", "\n"}), ElementsAre(kName));
   EXPECT_THAT(written({"FROB"}), IsEmpty());
   EXPECT_THAT(written({"GET", ""}), IsEmpty());
@@ -194,7 +194,7 @@ TEST(RequestStep, KeepsPropertiesOfTheProtocolAlone) {
 
 // --- rules
 
-// Each call of item() makes the timeline anew, so that it is called once.
+// Each call of item() makes a new timeline, so that it is called once.
 std::string_view rule_of(Exchange& exchange, const KeyNow& key) {
   const TimelineItem& item = exchange.item();
   return requirement_of(item, read(item), key);
@@ -253,7 +253,7 @@ TEST(CaptureRules, NameWhyThereIsNoReply) {
 
 using judge::Answer;
 
-// Each reply with the status that a right store gives it.
+// Each reply with the status that a conforming store gives it.
 std::vector<judge::Judgement> judged(Capture capture) {
   for (CapturedEvent& event : capture.events) {
     auto* message = std::get_if<CapturedMessage>(&event);

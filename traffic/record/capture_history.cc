@@ -156,8 +156,8 @@ class HistoryMaker {
     }
   }
 
-  // Of a key that may have had any state before: what came after a moment at which its whole state
-  // was known, and what may still happen then.
+  // For a key that may have had any state before: keeps what came after a moment at which its whole
+  // state was known, and what may still happen then.
   void keep_what_is_known(const std::string& key, std::vector<Operation>& operations) {
     const bool fenced = std::any_of(operations.begin(), operations.end(), tells_of_a_token);
     history::Time busy_until{-1};

@@ -24,7 +24,7 @@ struct Finding {
   bool changed = false;  // since the beginning
 };
 
-// Whoever sets `changed` concludes first.
+// The caller that sets `changed` concludes first.
 void conclude(Finding& finding, bool exists) {
   if (finding.exists_known) return;
   finding.exists_known = true;

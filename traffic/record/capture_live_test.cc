@@ -224,7 +224,7 @@ TEST(CaptureLive, LeavesOutWhatIsOfThePastAndWhatCameTwice) {
                    endpoint::MessageReceived{once},
                    endpoint::MessageReceived{request("clients/c/r", "other")},
                    endpoint::MessageReceived{once}};
-  // Of overlapping subscriptions alone some brokers send a message for each.
+  // Some brokers send a message for each of several overlapping subscriptions.
   const auto live = recorded(broker, {.filters = {"extra/#"}});
   ASSERT_TRUE(live);
   EXPECT_THAT(live->capture.events, SizeIs(3));

@@ -50,7 +50,7 @@ class CaptureLog {
   std::size_t starts_ = 0;
 };
 
-// Of a whole file. A last line without its end, of a broker that was killed, is left out.
+// Reads a whole file. A last line without its end, of a broker that was killed, is left out.
 [[nodiscard]] Result<Capture, std::string> read_capture_log(std::string_view content);
 
 }  // namespace fencepost::record

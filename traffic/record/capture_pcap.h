@@ -17,7 +17,7 @@
 
 namespace fencepost::record {
 
-// Of a file. The error says why it cannot be read.
+// Reads a file. The error says why it cannot be read.
 [[nodiscard]] Result<Capture, std::string> read_pcap(const PcapOptions& options);
 
 // Pure. Where bytes are missing, it reads on at the next packet that a segment begins with and has

@@ -67,7 +67,7 @@ void add_envelope(const codec::Message& message, bool sees_packets,
   request.payload_format = message.payload_format;
   request.expiry_seconds = message.expiry_seconds;
   for (const auto& [name, value] : message.user_properties) {
-    // Of repeated ones the last counts, which has a member of its own.
+    // If there are repeated ones, the last counts, which has a member of its own.
     const bool own = name == codec::kTimestampProperty || name == codec::kTokenProperty;
     if (own && &value == message.property(name)) continue;
     if (is_of_protocol(name)) request.user_properties.emplace_back(name, value);

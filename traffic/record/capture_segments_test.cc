@@ -216,7 +216,7 @@ TEST(SegmentReader, SaysHowLongASegmentWasThatIsCutShort) {
   const All all = read(pcap(101, {ipv4(tcp("0123456789"))}, little, 0xa1b2'c3d4, 4));
   ASSERT_THAT(bytes_of(all), ElementsAre("012345"));
   EXPECT_EQ(all.segments[0].length, 10U);
-  // Of what a network card cuts, the header has no length.
+  // If a network card cuts the packets, the header has no length.
   const All large = read(pcap(101, {ipv4(tcp("0123456789"), 0, false)}, little, 0xa1b2'c3d4, 4));
   ASSERT_THAT(bytes_of(large), ElementsAre("012345"));
   EXPECT_EQ(large.segments[0].length, 10U);

@@ -26,7 +26,7 @@ constexpr char kHandshakeOfTls = 0x16;
 
 }  // namespace
 
-// One direction of a connection. Of a State, which has a name: these have one, too.
+// One direction of a connection. It belongs to a State, which has a name: these have one, too.
 struct Flow {
   std::optional<std::uint32_t> first{};  // the sequence number behind its SYN
   std::optional<std::uint32_t> next{};   // of the next byte

@@ -33,8 +33,8 @@ struct Packet {
   std::optional<std::uint32_t> had{};  // bytes of the other direction; nothing: all that were added
 };
 
-// What was told, in a word each: `open`, `>bytes` to the broker, `<bytes` to the client, ...; of
-// the second connection with its number.
+// What was reported, in a word each: `open`, `>bytes` to the broker, `<bytes` to the client, ...;
+// of the second connection with its number.
 class Captured {
  public:
   Captured& add(const Packet& packet) {
@@ -282,7 +282,7 @@ TEST(TcpReader, KeepsConnectionsApartAndTimeGoing) {
   EXPECT_THAT(reader.take(), IsEmpty());
 }
 
-// Else it would seem that a client has asked later than it did.
+// Else it would seem that a client has sent its request later than it did.
 TEST(TcpReader, WhatWaitedInVainHasItsOwnTime) {
   Captured all;
   all.begin().add({.sequence = 1000, .bytes = "\x10"}).add({.sequence = 1005, .bytes = "x"});

@@ -95,7 +95,7 @@ TEST(CaptureTimeline, CountsMessagesThatAnswerNothing) {
   const Timeline timeline = timeline_of(traffic.capture);
   EXPECT_EQ(timeline.strange_messages, 1U);
   EXPECT_EQ(timeline.items.front().more_replies, 1U);
-  // Where a broker may have sent it again, nobody is accused.
+  // Where a broker may have sent it again, nothing is reported.
   traffic.capture.in_order = false;
   const Timeline of_packets = timeline_of(traffic.capture);
   EXPECT_EQ(of_packets.strange_messages, 2U);
@@ -130,7 +130,7 @@ TEST(CaptureTimeline, StandsInTheOrderOfRepliesWhereThatOfHandlingIsNotKnown) {
   EXPECT_TRUE(timeline.items[1].overlaps);
 }
 
-// Of one client its own requests are in the order in which it was answered.
+// The requests of one client are in the order in which it was answered.
 TEST(CaptureTimeline, RequestsOfOneClientDoNotOverlap) {
   Traffic traffic;
   traffic.capture.in_order = false;
@@ -190,7 +190,7 @@ TEST(CaptureTimeline, AnEndByTheClientIsNotOneByTheStore) {
   traffic.capture.events.emplace_back(ended("d", traffic.now, true));
   const Timeline timeline = timeline_of(traffic.capture);
   EXPECT_FALSE(ends_connection(pointers_to(timeline), 0));
-  EXPECT_FALSE(ends_connection(pointers_to(timeline), 2));  // it has asked again before
+  EXPECT_FALSE(ends_connection(pointers_to(timeline), 2));  // it has sent a request again before
   EXPECT_TRUE(ends_connection(pointers_to(timeline), 3));
 }
 

@@ -22,7 +22,7 @@ CaptureTitle title_of(const Traffic& traffic) {
   return title_of(pointers_to(timeline));
 }
 
-// Of one exchange with the key k, without ": one key, one client".
+// The title of one exchange with the key k, without ": one key, one client".
 std::pair<std::string, std::string> title_of(const std::vector<std::string_view>& arguments,
                                              const std::string& reply) {
   Traffic traffic;

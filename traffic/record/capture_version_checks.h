@@ -20,8 +20,8 @@ class VersionChecks {
   // A first step of the case makes the key, and saves its version under this name.
   void begin_with(const std::string& key, const std::string& name) { unnamed_.emplace(key, name); }
 
-  // Of an exchange with a reply; nothing where the article leaves it open. `key`: as it was before;
-  // keeps the name of its version.
+  // The check for an exchange with a reply; nothing where the article leaves it open. `key`: as it
+  // was before; keeps the name of its version.
   [[nodiscard]] std::optional<scenario::TimestampCheck> check(const TimelineItem& item,
                                                               const ReadExchange& exchange,
                                                               KeyNow& key);

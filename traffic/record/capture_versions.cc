@@ -100,8 +100,8 @@ TimestampSpec CaptureVersions::timestamp(const std::string& text, microseconds t
   return moved("now", same ? 0 : rounded_to_seconds(ahead), *timestamp);
 }
 
-// Between the versions between which it was. Of one clock reading, nodes decide: so the token is
-// behind the version before it, and before any that the store gives out later.
+// Between the versions between which it was. If the clock readings are equal, the nodes decide: so
+// the token is behind the version before it, and before any that the store gives out later.
 TimestampExpression CaptureVersions::relative_token(const hlc::Timestamp& token,
                                                     std::int64_t ahead) {
   const auto place = std::lower_bound(tokens_.begin(), tokens_.end(), token);

@@ -23,7 +23,7 @@ inline constexpr std::string_view kStartVersion = "t0";
 class CaptureVersions {
  public:
   // `offset_ms`: the store's clock minus that of the capture. `tokens`: all fencing tokens that
-  // will be asked for, as they were sent.
+  // will be requested, as they were sent.
   CaptureVersions(std::int64_t offset_ms, const std::vector<std::string>& tokens);
 
   // A step saves this version; the name is new unless the version has one.

@@ -106,7 +106,7 @@ TEST(CaptureVersions, PutsTokensBetweenTheVersionsBetweenWhichTheyWere) {
   EXPECT_EQ(versions.token(at(-6000), kBegin, false), expression("t0", -3000));
   EXPECT_TRUE(versions.uses_start());
   EXPECT_EQ(versions.token("nonsense", kBegin, false), TimestampSpec(LiteralTimestamp{"nonsense"}));
-  // As it was written the first time, whatever was saved since.
+  // As it was written the first time, regardless of what was saved since.
   versions.save(at(140));
   EXPECT_EQ(versions.token(at(150), kBegin, false),
             TimestampSpec(TimestampExpression{.base = "v1", .node = "~0003"}));
@@ -153,7 +153,7 @@ TEST(VersionChecks, SaveANewVersionThatIsGreater) {
   EXPECT_EQ(checker.key.last_version, "v1");
   EXPECT_THAT(checker.check({"SET", "k", "v"}, "+OK\r\n", at(6))->greater_than,
               ElementsAre("sent", "v1"));
-  // Not greater than what was sent, nor than the one before: a wrong store, as it was seen.
+  // Not greater than what was sent, nor than the one before: a faulty store, as it was seen.
   EXPECT_THAT(checker.check({"SET", "k", "v"}, "+OK\r\n", at(-5))->greater_than, IsEmpty());
   // The same version again.
   const auto same = checker.check({"SET", "k", "v"}, "+OK\r\n", at(6));

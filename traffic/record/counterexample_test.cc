@@ -63,7 +63,7 @@ class CounterexampleTest : public testing::Test {
     run_.suite.settings.clock_bounds = {.low_ms = -1, .high_ms = 1};
   }
 
-  // What a search has found at the store that is wrong like this.
+  // What a search has found with this faulty store.
   search::Counterexample found_at(std::string_view fault) {
     search::ExploreOptions options = run_.explore;
     options.max_examples = 2'000;

@@ -4,9 +4,9 @@
 //   me: GET my-key at QoS 0: ignored, ENV-QOS-1: A request must be of QoS 1; ...
 //   watcher: is sent NOTIFY SET my-key "one", NTF-SEND-1
 //
-//   Narrator narrator([&](std::string_view id) { return text_of(id); });
-//   for (const CapturedEvent& event : log) narrator.see(event, lines);
-//   narrator.settle(now, lines);   // from time to time
+//   Explainer explainer([&](std::string_view id) { return text_of(id); });
+//   for (const CapturedEvent& event : log) explainer.see(event, lines);
+//   explainer.settle(now, lines);   // from time to time
 //
 // Pure: the time is an argument. Not thread safe.
 #pragma once

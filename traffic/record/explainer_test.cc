@@ -153,7 +153,7 @@ TEST(Explainer, ReportsAnEndThatNoConformingStoreMakes) {
   talk.explainer.see(CapturedConnection{.client_id = "me", .begins = true}, talk.lines);
   EXPECT_THAT(talk.lines, IsEmpty());
   talk.explainer.see(CapturedConnection{.client_id = "me", .by_store = true}, talk.lines);
-  EXPECT_THAT(talk.lines, ElementsAre("me: GET k: disconnected, which no right store does"));
+  EXPECT_THAT(talk.lines, ElementsAre("me: GET k: disconnected, which no conforming store does"));
   // It is not waited for any more.
   talk.explainer.settle(talk.now + Explainer::kPatience, talk.lines);
   EXPECT_EQ(talk.lines.size(), 1U);
@@ -184,7 +184,7 @@ TEST(Explainer, TellsOfAnIgnoredRequestWhenTheNextOneComes) {
               ElementsAre("me: GET k at QoS 2: ignored, ENV-QOS-1: what ENV-QOS-1 says"));
 }
 
-// The end of its connection is told, or that there was none.
+// The end of its connection is reported, or that there was none.
 TEST(Explainer, DoesNotTellOfARequestThatEndsItsConnectionAsIgnored) {
   Talk talk;
   CapturedMessage wrong = talk.request({"GET", "k"});

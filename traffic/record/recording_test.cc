@@ -114,7 +114,7 @@ TEST_F(Recordings, AreFlaggedWhereNoConformingStoreAnswersSo) {
   EXPECT_THAT(made.said.output,
               testing::EndsWith("\nfencepost: 1 answer that no conforming store gives\n"));
   EXPECT_THAT(folder_.read("made.yaml"), HasSubstr("broke SET-N"));
-  // What was said while it went on is not said again, and counts.
+  // What was said while it continued is not said again, and counts.
   const Recording again = write_recording(wrong(), "", watcher_);
   EXPECT_EQ(again.code, run::ExitCode::kFailed);
   EXPECT_EQ(again.said.errors, "");

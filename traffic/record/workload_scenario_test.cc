@@ -58,7 +58,7 @@ TEST(WorkloadScenario, TakesTheTitleAndTheWaitsThatAreAskedFor) {
   EXPECT_THAT(made->text(), HasSubstr("- wait: {until:"));
 }
 
-// Another right store might answer otherwise, or there is nothing to fail.
+// Another conforming store might answer otherwise, or there is nothing to fail.
 TEST(WorkloadScenario, IsNothingWhereItWouldProveNothing) {
   EXPECT_FALSE(made_of(""));
   EXPECT_FALSE(made_of("c0 disconnect\n"));

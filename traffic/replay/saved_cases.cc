@@ -13,7 +13,7 @@
 namespace fencepost::replay {
 namespace {
 
-// The files at these paths, each once. Complaints go to `errors`.
+// The files at these paths, each once. Errors go to `errors`.
 std::vector<scenario::SourceFile> read_all(const std::vector<std::string>& paths,
                                            std::vector<std::string>& errors) {
   std::vector<scenario::SourceFile> out;

@@ -83,7 +83,7 @@ TEST(SavedCases, TakesTheCatalogueThatIsAmongTheFiles) {
   const SavedCases saved =
       load_cases({{"f.yaml", kGetCase}, {"requirements.yaml", test::kCatalogueText}}, diagnostics);
   EXPECT_NE(saved.catalogue.find("R-MUST-1"), nullptr);
-  EXPECT_THAT(saved.cases, IsEmpty());  // GET-HIT-3 is none of its rules
+  EXPECT_THAT(saved.cases, IsEmpty());  // GET-HIT-3 is not one of its rules
   EXPECT_THAT(diagnostics, Not(IsEmpty()));
 }
 

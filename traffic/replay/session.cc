@@ -23,7 +23,7 @@ std::vector<std::vector<const scenario::Case*>> rounds_of(
 }
 
 // What the suite says of an endpoint that mixes two forms, it says of any case that saw one. Here a
-// case stands for itself. What breaks a rule that does not bind this store is no failure of it.
+// case stands for itself. What breaks a rule that does not apply to this store is no failure of it.
 run::CaseResult judged_alone(run::CaseResult result, const scenario::Catalogue& catalogue) {
   run::SuiteResult alone;
   alone.cases.push_back(std::move(result));

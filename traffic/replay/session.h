@@ -34,7 +34,7 @@ struct Session {
 [[nodiscard]] std::string certify_flags(const run::RunSettings& settings,
                                         const std::string& driver);
 
-// Told of each case that has run; thread safe.
+// Is called for each case that has run; thread safe.
 using Progress = std::function<void(const run::CaseResult&, std::size_t done, std::size_t total)>;
 
 // Runs all cases as often as there are ids of runs, or until `stop` is set; what came of it is in

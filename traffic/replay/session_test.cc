@@ -93,7 +93,7 @@ TEST(ReplaySession, NamesTheFormsThatAreMixed) {
   EXPECT_EQ(exit_code(session.run), run::ExitCode::kFailed);
 }
 
-// That a rule does not bind the store which is judged is no failure of it.
+// That a rule does not apply to the store which is judged is no failure of it.
 TEST(ReplaySession, PassesWhatBreaksNoRuleOfThisStore) {
   std::string text = test::kCatalogueText;
   text.replace(text.find("documents: [ga, preview]"), 24, "documents: [preview]");
@@ -146,7 +146,7 @@ TEST(ReplaySession, RunsNothingMoreWhenTheEndpointIsLost) {
                          : std::nullopt;
            }});
   run_rounds(session, endpoint, no_progress, kNeverStop);
-  EXPECT_THAT(endpoint.published(), SizeIs(1));  // the second round asks nothing
+  EXPECT_THAT(endpoint.published(), SizeIs(1));  // the second round sends no request
   EXPECT_THAT(outcomes(session), ElementsAre("saved.get not run"));
   EXPECT_EQ(session.context.stopped_because,
             "the endpoint was lost during the run: " + session.run.lost_message);

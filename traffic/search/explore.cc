@@ -303,7 +303,7 @@ class Explorer {
       judged.pool = &pool_;
       judged.number = static_cast<std::uint32_t>(number);
     }
-    // Of the search, too, where what is seen may never come again.
+    // Over a connection, the search keeps them, too: what is seen may never come again.
     judged.keeps_packets =
         judged.keeps_packets || looking_again_ || endpoint_.capabilities().transport;
     judged.is_known = [this](const judge::Judgement& judgement) { return ignores(judgement); };

@@ -35,8 +35,8 @@ struct ExploreOptions {
   std::uint64_t seed = 0;
   std::size_t first_example = 1;  // the first trace that is run; numbers begin with 1
   std::size_t max_examples = 0;   // 0: as many as there is time for
-  // Of searching and of making what was found smaller. What has been found then is run a few times
-  // more, for at most kConfirmTime.
+  // The time for searching and for shrinking what was found. What has been found then is run a few
+  // times more, for at most kConfirmTime.
   std::chrono::milliseconds max_time{60'000};
   // Instead of random traces these, of which none is left out. Null: random ones.
   const workload::Enumeration* all = nullptr;

@@ -116,7 +116,7 @@ TEST(Explore, LeavesNothingOutOfAnEnumeration) {
             workload::to_text(first.found.front().trace));
 }
 
-// A store that takes so long for each request.
+// A store that takes this time for each request.
 class Slow final : public store::Handler {
  public:
   Slow(std::unique_ptr<store::Handler> store, std::chrono::milliseconds delay)
@@ -178,7 +178,7 @@ TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
 }
 
 // A store that looks for keys whose time is over only once it has registered a client: their
-// notifications follow the reply at once.
+// notifications follow the reply immediately.
 class ExpiresAfterRegistering final : public store::Handler {
  public:
   explicit ExpiresAfterRegistering(std::unique_ptr<store::Handler> store)

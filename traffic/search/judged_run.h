@@ -28,7 +28,7 @@ namespace fencepost::search {
 
 struct JudgedRunOptions {
   judge::OracleOptions oracle{.starts_empty = true, .limited = false};
-  std::string key_prefix{};        // so that the keys are those of this run alone
+  std::string key_prefix{};        // so that only this run has these keys
   std::string client_id_prefix{};  // and so are the ids of its clients
   std::uint32_t number = 0;        // begins the correlation data of its requests: no other run's
   endpoint::Duration timeout{run::kReplyTimeout};            // of a reply
@@ -37,7 +37,7 @@ struct JudgedRunOptions {
   // the same proportion, and none is longer than it takes until that is over. Nothing: times are
   // those of the trace.
   std::optional<std::chrono::milliseconds> short_expiry{};
-  // Asked before each operation: true ends the run there. Empty: nothing does.
+  // Called before each operation: true ends the run there. Empty: nothing does.
   std::function<bool()> stop{};
   // Rejections that are known: they are counted, and the run continues. Empty: none is.
   std::function<bool(const judge::Judgement&)> is_known{};
@@ -48,7 +48,7 @@ struct JudgedRunOptions {
   run::ClientPool* pool = nullptr;
   // The run holds a slot of these, and lends it while it waits for time to pass. Null: no limit.
   run::RunSlots* slots = nullptr;
-  // Of what came, so much of a payload is kept at most: many runs are kept at a time, and an
+  // The most that is kept of a payload that was received: many runs are kept at a time, and an
   // endpoint may send what it likes.
   std::size_t most_payload = std::size_t{256} << 10U;
 };
@@ -61,7 +61,7 @@ struct Rejection {
   std::size_t reply_bytes = 0;  // of its payload, before it was cut
 };
 
-// What went over the wire, as the run saw it.
+// What went over the network, as the run saw it.
 struct Packet {
   enum class Kind { kRequest, kReceived, kDisconnected };
   Kind kind = Kind::kRequest;

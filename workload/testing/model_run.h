@@ -24,7 +24,7 @@ class ModelRun {
   // and asks the model. The prediction lives until the next step.
   const Prediction& step(const Operation& operation);
 
-  // Of the last step.
+  // The timestamp of the last step.
   [[nodiscard]] const Offered& timestamp() const { return timestamp_; }
   [[nodiscard]] const Offered& token() const { return token_; }
   [[nodiscard]] const Clocks& now() const { return now_; }

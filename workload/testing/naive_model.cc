@@ -93,7 +93,7 @@ const Prediction& NaiveModel::apply(const Step& step) {
                    .condition = operation.condition,
                    .px_ms = operation.px_ms});
   }
-  // What PX 0 stored is gone at once: notified as SET, then as deletion (point 5a).
+  // What PX 0 stored is gone immediately: notified as SET, then as deletion (point 5a).
   if (prediction_.fresh) expire(step.now);
   return prediction_;
 }
@@ -355,8 +355,8 @@ bool NaiveModel::has_newer_token(const Step& step, const Entry& entry) {
   return !entry.fenced || compare(step.token.timestamp, entry.token) > 0;
 }
 
-// Refuses a `__ft` that is malformed or too far ahead, whatever the key holds (points 43b, 43c). On
-// a SET that is settled; elsewhere it is open where the key holds no token.
+// Refuses a `__ft` that is malformed or too far ahead, regardless of what the key holds (points
+// 43b, 43c). On a SET that is settled; elsewhere it is open where the key holds no token.
 bool NaiveModel::bad_token(const Step& step, const Wanted& wanted, const Entry* entry) {
   const Offered& token = step.token;
   if (token.form == Offered::Form::kAbsent) return false;

@@ -34,7 +34,7 @@ std::optional<std::int64_t> small_number(std::string_view digits) {
 
 }  // namespace
 
-// What a raw payload asks for, or its error: decodable, verb known, number of arguments, options,
+// What a raw payload requests, or its error: decodable, verb known, number of arguments, options,
 // key not empty (point 13). The views live until the next call.
 std::optional<Misread> NaiveReader::understand(const std::string& payload, Wanted& wanted) {
   if (std::optional<Misread> misread = split(payload)) return misread;

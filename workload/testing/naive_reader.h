@@ -14,7 +14,7 @@
 
 namespace fencepost::workload {
 
-// A request as understood, whatever its spelling.
+// A request as understood, regardless of its spelling.
 struct Wanted {
   Kind kind = Kind::kGet;
   std::string_view key;
@@ -23,7 +23,8 @@ struct Wanted {
   std::optional<std::int64_t> px_ms;
 };
 
-// Why a payload is none, and the requirement that leaves the answer open; empty where none does.
+// Why a payload is malformed, and the requirement that leaves the answer open; empty where none
+// does.
 struct Misread {
   codec::ErrorCode error = codec::ErrorCode::kSyntax;
   std::string_view open;
@@ -34,7 +35,7 @@ class NaiveReader {
  public:
   explicit NaiveReader(bool fractional_expiry) : fractional_expiry_(fractional_expiry) {}
 
-  // Fills in what `payload` asks for. The views live until the next call. On an error, what
+  // Fills in what `payload` requests. The views live until the next call. On an error, what
   // `wanted` holds means nothing.
   std::optional<Misread> understand(const std::string& payload, Wanted& wanted);
 

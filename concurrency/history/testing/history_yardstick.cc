@@ -33,7 +33,7 @@ double milliseconds_of(std::chrono::steady_clock::duration time) {
   return std::chrono::duration<double, std::milli>(time).count();
 }
 
-// Of this thread: what others do on the machine meanwhile is not counted.
+// Counts this thread only, and not what others do on the machine meanwhile.
 double processor_milliseconds() {
   timespec now{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -59,8 +59,8 @@ double median(std::vector<double> times) {
   return times[times.size() / 2];
 }
 
-// What is short is done often at a time. Without a witness, which other checkers do not look for,
-// or with one.
+// What is short is done often at a time. Without a minimal counter-example, which other checkers do
+// not look for, or with one.
 Timed judge(const std::vector<Operation>& operations, bool with_counter_example) {
   constexpr std::size_t kLong = 100'000;  // operations in one measurement
   CheckLimits limits;

@@ -13,7 +13,7 @@ using Stamp = std::optional<hlc::Timestamp>;
 // The key, after some of the operations.
 struct Key {
   std::optional<std::string> value{};
-  Stamp version{};  // none: nobody was told
+  Stamp version{};  // none: no reply or notification had it
   Stamp newest{};   // all later versions are greater
   Stamp token{};
   Time gone_from = kNever;
@@ -110,7 +110,7 @@ class Naive {
     return a.wall_ms == b.wall_ms && a.counter == b.counter;
   }
 
-  // A token that nothing asks for; DEL and VDEL may be refused for it.
+  // A token that nothing requires; DEL and VDEL may be refused for it.
   static bool needless(const Key& key, const Operation& operation) {
     return operation.action != Action::kSet && operation.token && (!key.value || !key.token);
   }
@@ -210,7 +210,7 @@ class Naive {
     }
   }
 
-  // The version of some value, as a SET or a GET has told.
+  // The version of some value, as the reply to a SET or a GET has shown it.
   [[nodiscard]] bool notified(const hlc::Timestamp& version) const {
     return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& other) {
       return (other.outcome == Outcome::kOk || other.outcome == Outcome::kValue) &&

@@ -10,8 +10,8 @@ namespace fencepost::history {
 
 inline constexpr std::size_t kMaxNaiveOperations = 24;
 
-// Is there an order in which a right store may have answered these operations so? All are of one
-// key, at most kMaxNaiveOperations.
+// Is there an order in which a conforming store may have answered these operations so? All are of
+// one key, at most kMaxNaiveOperations.
 [[nodiscard]] bool naive_has_order(const std::vector<Operation>& operations, const Bounds& bounds);
 
 }  // namespace fencepost::history

@@ -1,5 +1,5 @@
-// Histories of one key at random: of a right store, and what becomes of them when something in them
-// is changed. For tests, benchmarks and fuzz targets. Pure.
+// Histories of one key at random: of a conforming store, and what becomes of them when something in
+// them is changed. For tests, benchmarks and fuzz targets. Pure.
 #pragma once
 
 #include <cstddef>
@@ -30,19 +30,20 @@ struct RandomOptions {
   bool twice = false;          // a few requests are sent again, and some of these carried out twice
 };
 
-// Some of everything, seldom all at once.
+// Some of everything, seldom all together.
 [[nodiscard]] RandomOptions random_options(workload::Random& random);
 
-// What a right store may have answered, in the order in which the replies came. Keys expire
-// on time, so the bounds do not matter.
+// What a conforming store may have answered, in the order in which the replies came. Keys expire on
+// time, so the bounds do not matter.
 [[nodiscard]] std::vector<Operation> random_history(const RandomOptions& options,
                                                     workload::Random& random);
 
-// Changes one operation in one respect: the history may be that of a right store still, or not.
+// Changes one operation in one respect: the history may be that of a conforming store still, or
+// not.
 void perturb(std::vector<Operation>& operations, workload::Random& random);
 
-// Changes that a right store has nothing to fear from: intervals grow, replies are lost, clients
-// swap names, time is shifted, GETs are left out.
+// Changes that a conforming store has nothing to fear from: intervals grow, replies are lost,
+// clients swap names, time is shifted, GETs are left out.
 void soften(std::vector<Operation>& operations, workload::Random& random);
 
 }  // namespace fencepost::history

@@ -55,7 +55,7 @@ function caseItem(testCase, report) {
   });
 }
 
-// "needs quota": what the endpoint lacks; the message goes on with what to do about it.
+// "needs quota": what the endpoint lacks; the message continues with what to do about it.
 function needOf(testCase) {
   const [, name] = /^([a-z-]+): /.exec(testCase.message) ?? [];
   return name ? `needs ${name}` : testCase.message;
@@ -120,7 +120,7 @@ function brokenWord(verdict, rule) {
   return rule.level === 'may' ? 'Unspecified; the answer is not one of the allowed outcomes' : 'The broken rule';
 }
 
-// Of a case that fails like another: where to look, and whether it comes to what it is about.
+// For a case that fails like another: where to look, and whether it comes to what it is about.
 function otherCaseNode(testCase, found) {
   const blocked = found.blocked.includes(testCase.id);
   return el(
@@ -282,8 +282,8 @@ function aboutNode(testCase, report) {
 
 // --- what broke, at a glance ---
 
-const kMostDifferences = 5; // that are shown at once
-const kMostCommands = 3; // of the first differences the command stands beside them
+const kMostDifferences = 5; // that are shown without a click
+const kMostCommands = 3; // of the first root causes whose command stands beside them
 
 // What the store does otherwise, once each: many cases often fail for one reason.
 function renderBroken(report, showCases) {
@@ -324,7 +324,7 @@ function differencesSentence(found) {
 }
 
 function openFirstFailures(cases) {
-  // As they stand on the page: first what shows the first difference best.
+  // As they stand on the page: first what shows the first root cause best.
   const failing = cases.filter((one) => one.verdict === 'failed').sort((a, b) => (a.rank ?? 0) - (b.rank ?? 0));
   for (const one of failing.slice(0, failing.length > kOpenedAtFirst ? 1 : kOpenedAtFirst)) one.item.toggle(true);
 }

@@ -1,4 +1,4 @@
-// The smaller parts: dialect forms, open points, latency.
+// The smaller parts: dialect forms, unspecified points, latency.
 
 function tableNode(caption, heads, rows) {
   const head = el('tr', {}, ...heads.map((text) => el('th', { scope: 'col' }, text)));
@@ -9,7 +9,7 @@ function tableNode(caption, heads, rows) {
   return el('div', { class: 'table', tabindex: '0', role: 'region', 'aria-label': caption }, table);
 }
 
-// --- dialect and open points ---
+// --- dialect and unspecified points ---
 
 const kMostLinks = 3; // to cases that saw an outcome
 

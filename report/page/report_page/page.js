@@ -1,6 +1,6 @@
 // Puts the report on the page. The parts: dom.js (helpers), theme.js, bytes.js (escaped bytes, differences), filter.js
 // (lists and their filters), panels.js (tabs, links, keys), cases.js, sequence.js (the diagram), requirements.js,
-// figures.js (dialect, open points, latency). They are joined to one script when Fencepost is built, this one last.
+// figures.js (dialect, unspecified points, latency). They are joined to one script when Fencepost is built, this one last.
 
 const report = readReport();
 start();
@@ -33,7 +33,7 @@ function readReport() {
   out.requirements.forEach((rule, i) => Object.assign(rule, { number: i }));
   out.rules = new Map(out.requirements.map((rule) => [rule.id, rule]));
   out.byId = new Map(out.cases.map((one) => [one.id, one]));
-  // Cases stand in the order of the differences, each of which begins with what shows it best.
+  // Cases stand in the order of the root causes, each of which begins with what shows it best.
   let rank = 0;
   (out.differences ?? []).forEach((found, i) => {
     found.key = `difference-${i + 1}.`;

@@ -31,7 +31,7 @@ function areaOf(requirementId) {
 function judgeRequirements(report) {
   const citing = new Map(report.requirements.map((rule) => [rule.id, []]));
   for (const testCase of report.cases) {
-    // A failure may be charged to a rule that the case does not cite by itself.
+    // A failure may be attributed to a rule that the case does not cite by itself.
     const cited = new Set([...testCase.requirements, testCase.failure?.requirement].filter(Boolean));
     for (const id of cited) citing.get(id)?.push(testCase);
   }

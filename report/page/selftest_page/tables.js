@@ -223,11 +223,11 @@ function renderRight(data) {
   );
 }
 
-// --- meetings ---
+// --- concurrent requests ---
 
 function renderMeetings(data) {
   const met = data.meetings;
-  if (!met) return; // over the wire, or no store of that kind was selected
+  if (!met) return; // over the network, or no store of that kind was selected
   byId('p_meetings').hidden = false;
   const row = (store) => [
     el('span', {}, el('span', { class: 'id' }, store.id), ' ', store.name),

@@ -1,8 +1,8 @@
 // Which operations stand in which row, and which of them are in view. A row is a client.
 
-const kMostLanes = 4; // in a row, for requests of one client that are under way together
+const kMostLanes = 4; // in a row, for requests of one client that are in flight together
 
-// Rows of the operations that `wanted` names, those of `first` above the others. Each: {client, places, latest, told,
+// Rows of the operations that `wanted` names, those of `first` above the others. Each: {client, places, latest, `told`,
 // links}, `places` in the order of the calls, latest[i] the last end among places[0..i]. Sets run.lane and run.lanes.
 function makeRows(run, wanted, first) {
   const rows = new Map();
