@@ -66,7 +66,7 @@ struct ReportContext {
 // "1 of 1927 cases selected" where the run is a part of what there is: then it is not a statement
 // of conformance. Empty where it is all, or nobody knows.
 [[nodiscard]] std::string part_text(const run::SuiteResult& result, const ReportContext& context);
-// The same of so many cases, of so many that there are; 0: nobody knows how many there are.
+// The same for `cases` of `known_cases`; 0: the number of all cases is unknown.
 [[nodiscard]] std::string part_text(std::size_t cases, std::size_t known_cases);
 
 // Does the report have the messages of this case?

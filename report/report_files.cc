@@ -21,12 +21,11 @@ namespace fencepost::report {
 namespace {
 
 constexpr std::array kKinds = {
-    ReportKind{"json", "Write a JSON report to this file (schema: docs/report.schema.json)",
-               to_json},
-    ReportKind{"junit", "Write a JUnit XML report to this file", to_junit},
-    ReportKind{"html", "Write an HTML report to this file: one self-contained page", to_html},
-    ReportKind{"sarif", "Write a SARIF 2.1.0 report, for code scanning, to this file", to_sarif},
-    ReportKind{"badge", "Write the JSON of a shields.io endpoint badge to this file", to_badge},
+    ReportKind{"json", "Write a JSON report", to_json},
+    ReportKind{"junit", "Write a JUnit XML report", to_junit},
+    ReportKind{"html", "Write a self-contained HTML page", to_html},
+    ReportKind{"sarif", "Write a SARIF 2.1.0 report, for code scanning", to_sarif},
+    ReportKind{"badge", "Write the JSON of a shields.io endpoint badge", to_badge},
 };
 
 constexpr std::string_view kStandardOutput = "-";

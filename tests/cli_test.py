@@ -765,7 +765,7 @@ class Scenarios(CliTest):
 
     def test_a_file_that_is_not_yaml_is_shown_with_what_to_do(self):
         for text, said in (("area: x\ncases: a: b\n", "    2 | cases: a: b\n      |         ^\n      = a colon and a space"),
-                           ("area:\n\tx: y\n", "      = a tab stands here"),
+                           ("area:\n\tx: y\n", "      = there is a tab here"),
                            ("area: [x\n", "      = a list that begins with [ ends with ]"),
                            ("area: x\npassword: xyzzy-48\nurl: mqtt://me:xyzzy-48@host\n", ":2:1: ")):
             result = run("lint", self.write("bad.yaml", text))

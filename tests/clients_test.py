@@ -250,7 +250,7 @@ class Recordings(FolderTest):
                                    (["--pcap", "a", "--from", "b"], "give one of --pcap and --from"),
                                    (["--from", self.folder / "none"], "none"),
                                    (["--from", self.write("empty.log", "")], "the file is empty"),
-                                   (["--from", "x", "--from-start"], "a log says both"),
+                                   (["--from", "x", "--from-start"], "a log contains both"),
                                    (["--pcap", "x", "--clock-offset", "soon"], "--clock-offset"),
                                    (["--pcap", self.write("packets.pcap", "text")], "neither a pcap nor a pcapng")):
             code, _, _, said = self.judge(*options)

@@ -172,7 +172,7 @@ class Json(MatrixTest):
     def test_a_report_that_is_none_is_refused(self):
         bad = self.write("bad.json", "{}")
         other = self.write("other.json", '{"cases": [{"id": "elsewhere", "verdict": "passed"}]}')
-        for path, complaint in ((bad, "not a report of fencepost"), (other, "has none of the cases here"),
+        for path, complaint in ((bad, "not a report of fencepost"), (other, "contains none of these cases"),
                                 (self.folder / "absent.json", "cannot read")):
             result = run("matrix", "--report", path)
             self.assertEqual(result.returncode, 2)

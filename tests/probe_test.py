@@ -71,7 +71,7 @@ class Found(ProbeTest):
     def test_embedded(self):
         found, text = self.probed("--quota-up-to", 50)
         self.assertEqual({"url": "embedded", "profile": "deployed"}, found)
-        self.assertIn("# Quota: 20 keys fitted", text)
+        self.assertIn("# Quota: 20 keys were stored", text)
         self.assertIn("LIMIT-PACKET-OPEN-1", text)
         self.assertRegex(self.summary, r"restricted logs in; (\d+) of \1 cases of its rights passed")
         self.assertNotIn("\nmissing ", self.summary)
@@ -253,7 +253,7 @@ class Restarted(ProbeTest):
         known = self.write("d.yaml", f"url: {self.serve().url}\nhooks: {{restart: echo sorry; exit 7}}\n")
         result = self.certify("--descriptor", known, *RESTART_CASES)
         self.assertEqual(4, result.returncode, result.stdout + result.stderr)
-        self.assertIn("ended with exit code 7; it wrote:\nsorry", result.stdout)
+        self.assertIn("ended with exit code 7; it wrote: sorry", result.stdout)
 
     def test_the_embedded_broker_restarts_itself(self):
         result = self.certify(*RESTART_CASES)
