@@ -46,6 +46,7 @@ constexpr std::size_t kFirstWindow = 8;
 constexpr std::chrono::hours kMaxDuration{366 * 24};
 constexpr std::chrono::hours kMaxOnTheWay{1};
 constexpr milliseconds kShrinkRun{3'000};
+constexpr std::chrono::seconds kDisturbedPatience{5};
 constexpr std::size_t kShrinkTries = 5;
 // A key that takes more is unknown: what comes after it has to be judged, too.
 constexpr history::CheckLimits kLimits{.search = {.steps = 500'000}, .settle_from = 2'000};
@@ -61,6 +62,7 @@ struct Setup {
   std::set<std::string, std::less<>> waived;  // rules that do not apply to the store
   milliseconds clock_offset{0};
   milliseconds on_the_way{0};
+  std::optional<endpoint::NetworkFaultOptions> disturb{};
 
   [[nodiscard]] codec::DialectId dialect() const {
     return options.profile == "documented" ? codec::DialectId::kDocumented
@@ -86,12 +88,14 @@ std::string again(const Setup& setup, const stress::RunSize& size) {
        .on_the_way = options.on_the_way,
        .timeout_scale = options.timeout_scale,
        .duration = options.duration,
-       .rate = options.rate},
+       .rate = options.rate,
+       .disturb = options.disturb,
+       .disturb_every = options.disturb_every},
       size, setup.seed);
 }
 
 stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size,
-                                 std::uint64_t seed) {
+                                 std::uint64_t seed, endpoint::NetworkFaults* network) {
   const StressOptions& options = setup.options;
   const std::string id = random_run_id();
   stress::LoadOptions out;
@@ -115,20 +119,29 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   out.traffic.check_reply = concurrency::reply_check({.waived = setup.waived});
   out.acknowledged_within = std::chrono::duration_cast<milliseconds>(
       run::scaled(run::kStandstill, options.timeout_scale));
+  out.network = network;
+  if (network == nullptr) return out;
+  // What a fault holds, it lets go or loses before a request is given up.
+  out.traffic.patience = std::max<stress::Time>(out.traffic.patience, kDisturbedPatience);
+  out.bounds.notification_late += endpoint::kLongestStall;
+  // The more requests of one key may or may not have been carried out, the longer it takes to
+  // decide.
+  out.traffic.renew_every = std::chrono::seconds{1};
   return out;
 }
 
 // ---- Over connections
 
-std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint& endpoint,
+std::optional<stress::Shrunk> shrink_live(const Setup& setup, const target::Target& target,
                                           const stress::RunSize& first, const std::string& key) {
   const auto end = std::chrono::steady_clock::now() + kShrinkTime;
   const auto attempt = [&](const stress::RunSize& size,
                            std::size_t number) -> std::optional<std::size_t> {
-    stress::LoadOptions options = load_options(setup, size, setup.seed + number);
+    stress::LoadOptions options =
+        load_options(setup, size, setup.seed + number, target.network.get());
     options.duration = std::min(setup.duration, kShrinkRun);
     options.stop_at_violation = true;
-    const auto run = run_load(endpoint, options, stop_flag());
+    const auto run = run_load(*target.endpoint, options, stop_flag());
     if (!run || run->judged.violations.empty()) return std::nullopt;
     return run->judged.operations;
   };
@@ -138,12 +151,12 @@ std::optional<stress::Shrunk> shrink_live(const Setup& setup, endpoint::Endpoint
 
 Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
                                                      const stress::RunSize& size) {
-  auto target = target::open_target(setup.descriptor, setup.dialect());
+  auto target = target::open_target(setup.descriptor, setup.dialect(), setup.disturb);
   if (!target) {
     print_error(target.error().text);
     return fail(exit_code(target.error()));
   }
-  stress::LoadOptions options = load_options(setup, size, setup.seed);
+  stress::LoadOptions options = load_options(setup, size, setup.seed, target->network.get());
   auto writer = stress::HistoryWriter::open(setup.history, options.bounds);
   if (!writer) {
     print_error(writer.error());
@@ -173,7 +186,7 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink &&
                        out.lost.empty() && !stop_flag();
   if (shrinks) {
-    out.shrunk = shrink_live(setup, *target->endpoint, size, out.judged.violations.front().key);
+    out.shrunk = shrink_live(setup, *target, size, out.judged.violations.front().key);
   }
   return out;
 }
@@ -345,6 +358,36 @@ bool take_times(const StressOptions& options, Setup& setup) {
   return true;
 }
 
+// The same of --disturb.
+bool take_disturbances(const StressOptions& options, Setup& setup) {
+  const auto kinds = endpoint::parse_network_faults(options.disturb);
+  const auto every = scenario::parse_duration(options.disturb_every);
+  if (!kinds) {
+    print_error("--disturb: " + kinds.error());
+  } else if (!every || every->count() == 0 || *every > kMaxOnTheWay) {
+    print_error("--disturb-every " + options.disturb_every +
+                " must be a duration such as 250ms, at most 1h");
+  } else if (!kinds->empty() && is_simulated(setup)) {
+    print_error("--disturb needs connections: inproc: has none");
+  } else {
+    if (!kinds->empty()) setup.disturb = {.kinds = *kinds, .every = *every, .seed = setup.seed};
+    return true;
+  }
+  return false;
+}
+
+// Says what --disturb cannot do to this endpoint.
+void print_left_out(const Setup& setup) {
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  if (!setup.disturb || !url || url->scheme != endpoint::Scheme::kMqtts) return;
+  std::string names;
+  for (const endpoint::NetworkFault fault : setup.disturb->kinds) {
+    const endpoint::NetworkFaultKind& kind = endpoint::kind_of(fault);
+    if (kind.needs_packets) names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  }
+  if (!names.empty()) text::print("not available with TLS: {}\n", names);
+}
+
 }  // namespace
 
 run::ExitCode stress(const StressOptions& options) {
@@ -373,7 +416,9 @@ run::ExitCode stress(const StressOptions& options) {
           library.catalogue,
           scenario::bases_of(codec::profile_named(options.profile).value_or(codec::Profile::kAuto),
                              scenario::Edition::kAuto))};
-  if (!take_times(options, setup)) return run::ExitCode::kUsage;
+  if (!take_times(options, setup) || !take_disturbances(options, setup)) {
+    return run::ExitCode::kUsage;
+  }
   stop_on_signals();
   const std::string started = utc_now();
   const stress::RunSize size{.mix = mix, .clients = options.clients};
@@ -382,6 +427,7 @@ run::ExitCode stress(const StressOptions& options) {
     text::print("fencepost stress {}  endpoint {}  {}  seed {}  {}{}\n", report::suite_version(),
                 url ? url->display() : "unknown", histories::describe(size), seed, options.duration,
                 is_simulated(setup) ? ", simulated" : "");
+    print_left_out(setup);
     std::fflush(stdout);
   }
   auto run = is_simulated(setup) ? run_simulated(setup, size) : run_live(setup, size);

@@ -158,7 +158,9 @@ struct StressOptions {
   std::string workload = "everything";
   std::uint32_t clients = 16;
   std::string duration = "10s";
-  double rate = 0;  // requests per second; 0: each client waits for its response
+  double rate = 0;               // requests per second; 0: each client waits for its response
+  std::string disturb = "none";  // see endpoint::parse_network_faults()
+  std::string disturb_every = "250ms";
   std::optional<std::uint64_t> seed{};  // none: a new one
   double timeout_scale = 1.0;
   bool keep_going = false;  // after a violation

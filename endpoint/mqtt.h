@@ -45,6 +45,9 @@ struct MqttOptions {
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
   Driver driver = Driver::kBuiltin;
+  // Of 127.0.0.1: connections go there, and the certificate must be for `host` nevertheless. 0:
+  // they go to host and port.
+  std::uint16_t proxy_port = 0;
   // Time limit for connecting and subscribing: longer than a busy broker or machine stalls.
   Duration timeout = std::chrono::seconds{10};
   // Does this to the broker and returns when that is done; it need not answer yet. They become

@@ -122,8 +122,10 @@ Result<std::unique_ptr<Stream>, std::string> Stream::connect(const MqttOptions& 
   const Duration deadline = steady_now() + timeout;
   const std::string begin =
       "cannot connect to " + broker.host + ":" + std::to_string(broker.port) + ": ";
-  auto socket = connect_tcp(broker.host, broker.port,
-                            std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
+  const bool direct = broker.proxy_port == 0;
+  auto socket =
+      connect_tcp(direct ? broker.host : "127.0.0.1", direct ? broker.port : broker.proxy_port,
+                  std::chrono::duration_cast<std::chrono::milliseconds>(timeout));
   if (!socket) return fail(begin + socket.error());
   std::unique_ptr<Stream> out(new Stream(std::move(*socket), &broker, context));
   if (out->tls_ == nullptr) return out;
@@ -238,6 +240,11 @@ void Stream::end_writing() {
     SSL_shutdown(tls_.get());
   }
   shutdown(descriptor(), SHUT_WR);
+}
+
+void Stream::reset() {
+  const linger none{.l_onoff = 1, .l_linger = 0};
+  setsockopt(descriptor(), SOL_SOCKET, SO_LINGER, &none, sizeof(none));
 }
 
 // Not close(): who waits for the descriptor is woken, and its number stays ours.

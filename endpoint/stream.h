@@ -50,6 +50,9 @@ class Stream {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   // The peer reads the end; what it sends can still be read.
   void end_writing();
+  // When this object is gone, the peer gets a reset instead of the end, and loses what it has not
+  // got yet.
+  void reset();
   // Both sides read the end immediately.
   void cut();
 

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
+#include <iterator>
 #include <list>
 #include <optional>
 #include <system_error>
@@ -15,6 +16,7 @@
 #include <sys/socket.h>
 
 #include "base/poll_until.h"
+#include "endpoint/faulty_connection.h"
 #include "endpoint/stream.h"
 #include "endpoint/tls.h"
 
@@ -43,7 +45,12 @@ struct TappedPair {
   Way up{};    // from the client
   Way down{};  // from the broker
   std::optional<LatePubacks> pubacks{};
+  std::optional<FaultyConnection> faulty{};
   bool broken = false;
+
+  [[nodiscard]] bool holds(bool upward, TapFaults::Moment now) const {
+    return faulty && faulty->holds(upward, now);
+  }
 };
 
 short wanted_of(const Stream& here, const Way& from_here, const Way& to_here) {
@@ -53,12 +60,15 @@ short wanted_of(const Stream& here, const Way& from_here, const Way& to_here) {
   return static_cast<short>(out);
 }
 
-void write_waiting(TappedPair& pair, Way& way, Stream& sink) {
+void write_waiting(TappedPair& pair, Way& way, Stream& sink, bool splits) {
   while (!way.waits.empty()) {
-    const Moved moved = sink.write(way.waits);
+    const Moved moved =
+        sink.write(std::string_view(way.waits).substr(0, splits ? 1 : way.waits.npos));
     if (moved.ended) pair.broken = true;
     if (moved.bytes == 0) return;
     way.waits.erase(0, moved.bytes);
+    // Others have their turn between the bytes.
+    if (splits && !way.waits.empty()) return;
   }
   if (!way.source_ended || way.ended) return;
   way.ended = true;
@@ -82,6 +92,8 @@ class TapLoop {
 
   void run() {
     while (wait()) {
+      now_ = std::chrono::steady_clock::now();
+      inject();
       std::size_t at = 2;
       for (TappedPair& pair : pairs_) {
         if (at + 2 > entries_.size()) break;
@@ -103,18 +115,62 @@ class TapLoop {
     // Without a descriptor left, new clients wait until another one goes.
     entries_.push_back({full_ ? -1 : listener_, POLLIN, 0});
     for (const TappedPair& pair : pairs_) {
-      const short of_client = wanted_of(*pair.client, pair.up, pair.down);
-      entries_.push_back({pair.client->descriptor(), of_client, 0});
-      entries_.push_back(
-          {pair.broker->descriptor(), wanted_of(*pair.broker, pair.down, pair.up), 0});
+      const bool up_held = pair.holds(true, now_);
+      const bool down_held = pair.holds(false, now_);
+      // Without anything to wait for, an end that has come would be reported again and again.
+      const auto add = [&](const Stream& here, const Way& from, bool from_held, const Way& to,
+                           bool to_held) {
+        const Way none{.source_ended = true};
+        const short wanted = wanted_of(here, from_held ? none : from, to_held ? none : to);
+        const bool ignored = wanted == 0 && (from_held || to_held);
+        entries_.push_back({ignored ? -1 : here.descriptor(), wanted, 0});
+      };
+      add(*pair.client, pair.up, up_held, pair.down, down_held);
+      add(*pair.broker, pair.down, down_held, pair.up, up_held);
     }
     return poll_until(entries_, next_due()) >= 0 && entries_[0].revents == 0;
+  }
+
+  void inject() {
+    if (options_.faults == nullptr) return;
+    TapFaults& faults = *options_.faults;
+    while (const auto strike = faults.due(now_)) {
+      if (pairs_.empty()) return;
+      auto pair =
+          std::next(pairs_.begin(), static_cast<std::ptrdiff_t>(strike->pick % pairs_.size()));
+      // The next one where that has a fault.
+      bool struck = false;
+      for (std::size_t i = 0; i < pairs_.size() && !struck; ++i) {
+        struck = pair->faulty->strike(*strike, now_);
+        if (++pair == pairs_.end()) pair = pairs_.begin();
+      }
+      const bool refuses = struck && strike->fault == NetworkFault::kRefuse;
+      if (refuses) refuses_until_ = now_ + strike->length;
+    }
+    if (faults.is_on()) return;
+    for (TappedPair& pair : pairs_) pair.faulty->stop_waiting();
+  }
+
+  void end_by_fault(TappedPair& pair) {
+    if (const auto fault = pair.faulty->take_effect()) {
+      options_.faults->on_effect(pair.number, *fault, now_);
+    }
+    const FaultyConnection::End end = pair.faulty->end(now_);
+    if (end == FaultyConnection::End::kNone) return;
+    pair.broken = true;
+    for (Stream* each : {pair.client.get(), pair.broker.get()}) {
+      end == FaultyConnection::End::kReset ? each->reset() : each->end_writing();
+    }
   }
 
   // When something has to be done by itself.
   [[nodiscard]] LatePubacks::Moment next_due() const {
     auto first = LatePubacks::Moment::max();
+    if (options_.faults != nullptr) first = options_.faults->next_due(now_);
     for (const TappedPair& pair : pairs_) {
+      if (const auto due = pair.faulty ? pair.faulty->next_due() : std::nullopt) {
+        first = std::min(first, *due);
+      }
       const auto due =
           pair.pubacks && pair.down.waits.empty() ? pair.pubacks->next_due() : std::nullopt;
       if (due) first = std::min(first, *due);
@@ -153,16 +209,19 @@ class TapLoop {
     // A handshake reads when it can write, too.
     const int of_client =
         POLLIN | POLLHUP | POLLERR | (pair.client->waits_to_write() ? POLLOUT : 0);
-    if ((client & of_client) != 0 && !pair.up.source_ended && pair.up.waits.empty()) {
+    const bool up_held = pair.holds(true, now_);
+    if ((client & of_client) != 0 && !pair.up.source_ended && pair.up.waits.empty() && !up_held) {
       const Moved moved = read_some(pair, pair.up, *pair.client);
+      if (pair.faulty) pair.up.waits = pair.faulty->pass(true, pair.up.waits, now_);
       if (!pair.up.waits.empty()) watcher_.on_sent(pair.number, pair.up.waits);
       if (!moved.error.empty() && pair.client->is_in_handshake()) {
         watcher_.on_no_handshake(pair.number, moved.error);
       }
     }
     if ((broker & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.down.source_ended &&
-        pair.down.waits.empty()) {
+        pair.down.waits.empty() && !pair.holds(false, now_)) {
       (void)read_some(pair, pair.down, *pair.broker);
+      if (pair.faulty) pair.down.waits = pair.faulty->pass(false, pair.down.waits, now_);
       if (pair.pubacks) {
         pair.down.waits = pair.pubacks->add(pair.down.waits, std::chrono::steady_clock::now());
       }
@@ -174,8 +233,10 @@ class TapLoop {
     }
     // Nobody reads what still waits.
     if ((client & POLLERR) != 0 || (broker & POLLERR) != 0) pair.broken = true;
-    write_waiting(pair, pair.up, *pair.broker);
-    write_waiting(pair, pair.down, *pair.client);
+    const bool splits = pair.faulty && pair.faulty->splits(now_);
+    if (!pair.holds(true, now_)) write_waiting(pair, pair.up, *pair.broker, splits);
+    if (!pair.holds(false, now_)) write_waiting(pair, pair.down, *pair.client, splits);
+    if (pair.faulty) end_by_fault(pair);
     if (pair.pubacks && pair.pubacks->dropped()) pair.broken = true;
   }
 
@@ -188,6 +249,8 @@ class TapLoop {
         continue;
       }
       read_rest(*each);
+      const bool by_fault = each->faulty && each->faulty->end(now_) != FaultyConnection::End::kNone;
+      if (each->faulty && !by_fault) options_.faults->on_ended_itself();
       watcher_.on_closed(each->number);
       each = pairs_.erase(each);
       full_ = false;
@@ -201,6 +264,10 @@ class TapLoop {
       full_ = errno == EMFILE || errno == ENFILE;
       return false;
     }
+    if (now_ < refuses_until_) {
+      Stream::accepted(std::move(client), nullptr)->reset();
+      return true;
+    }
     auto broker = options_.to_socket.empty()
                       ? connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout)
                       : connect_unix(options_.to_socket, kTapConnectTimeout);
@@ -208,6 +275,7 @@ class TapLoop {
     pairs_.push_back({++last_, Stream::accepted(std::move(client), tls_),
                       Stream::accepted(std::move(*broker), nullptr)});
     if (options_.pubacks.any()) pairs_.back().pubacks.emplace(options_.pubacks, pubacks_);
+    if (options_.faults != nullptr) pairs_.back().faulty.emplace(options_.faults->has_packets());
     watcher_.on_opened(last_);
     return true;
   }
@@ -220,6 +288,8 @@ class TapLoop {
   bool full_ = false;
   std::uint64_t last_ = 0;
   std::uint64_t pubacks_ = 0;
+  TapFaults::Moment now_ = std::chrono::steady_clock::now();  // of this turn
+  TapFaults::Moment refuses_until_{};
   std::list<TappedPair> pairs_{};
   std::vector<pollfd> entries_{};
 };

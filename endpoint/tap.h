@@ -1,18 +1,22 @@
 // Forwards TCP connections to a broker, and shows the bytes to a watcher: bytes pass
-// unchanged in both directions, except PUBACKs where these have to be late.
+// unchanged in both directions, except PUBACKs where these have to be late, and faults of the
+// network that are injected.
 //
 //   auto tap = Tap::start({.address = "127.0.0.1", .port = 0, .to_port = 1883}, watcher);
 //   if (tap) connect_to("127.0.0.1", (*tap)->port());
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
 
 #include "base/result.h"
+#include "endpoint/fault_schedule.h"
 #include "endpoint/late_pubacks.h"
 #include "endpoint/socket.h"
 
@@ -32,6 +36,24 @@ class TapWatcher {
   virtual void on_no_handshake(std::uint64_t connection, std::string_view why) = 0;
 };
 
+// Which faults of the network are injected, and when. Called from the tap's thread.
+class TapFaults {
+ public:
+  using Moment = std::chrono::steady_clock::time_point;
+  virtual ~TapFaults() = default;
+  // No packets are looked for where TLS hides them.
+  [[nodiscard]] virtual bool has_packets() const = 0;
+  // False: none are at the moment, and those that wait for a packet are given up.
+  [[nodiscard]] virtual bool is_on() const = 0;
+  // The next one, when its time has come.
+  [[nodiscard]] virtual std::optional<Strike> due(Moment now) = 0;
+  // When to ask again.
+  [[nodiscard]] virtual Moment next_due(Moment now) const = 0;
+  virtual void on_effect(std::uint64_t connection, NetworkFault fault, Moment now) = 0;
+  // A connection that no fault has ended.
+  virtual void on_ended_itself() = 0;
+};
+
 struct TapOptions {
   std::string address = "127.0.0.1";  // of this machine
   std::uint16_t port = 0;             // 0: one that is free
@@ -44,6 +66,7 @@ struct TapOptions {
   std::filesystem::path key{};
   std::filesystem::path client_ca{};  // clients need a certificate of these; empty: they need none
   PubackError pubacks{};              // what happens to those of the broker
+  TapFaults* faults = nullptr;        // null: none; else it has to live longer
 };
 
 class Tap {

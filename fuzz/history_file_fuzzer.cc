@@ -20,6 +20,7 @@ std::string written(const Event& event) {
   if (const auto* notified = std::get_if<Notification>(&event)) return notification_line(*notified);
   if (const auto* link = std::get_if<Connection>(&event)) return connection_line(*link);
   if (const auto* restart = std::get_if<Restart>(&event)) return restart_line(*restart);
+  if (const auto* done = std::get_if<Disturbance>(&event)) return disturbance_line(*done);
   const auto& operation = std::get<Operation>(event);
   const std::string again = operation.resent ? resent_line(1, operation.called) : "";
   return call_line(1, operation) + again + return_line(1, operation);

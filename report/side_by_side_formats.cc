@@ -319,7 +319,7 @@ ordered_json compare_document(const SideBySide& found, const scenario::Catalogue
   return out;
 }
 
-// "1 requirement, 2 cases and 1 unspecified point".
+// "1 requirement, 2 cases and 1 choice".
 std::string what_differs(const SideBySide& found) {
   std::vector<std::string> parts;
   const auto add = [&](const std::vector<ComparedRow>& rows, const char* noun) {
@@ -329,7 +329,7 @@ std::string what_differs(const SideBySide& found) {
   add(found.requirements, "requirement");
   add(found.cases, "case");
   add(found.forms, "dialect form");
-  add(found.unspecified_points, "unspecified point");
+  add(found.unspecified_points, "choice");
   if (parts.size() < 2) return fmt::format("{}", fmt::join(parts, ""));
   const std::string last = parts.back();
   parts.pop_back();

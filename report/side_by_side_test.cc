@@ -167,7 +167,7 @@ TEST_F(SideBySideTest, FindsOtherFormsAndOutcomesInTheSameCase) {
   ASSERT_EQ(found.unspecified_points.size(), 1U);
   EXPECT_THAT(found.unspecified_points[0].cases, ElementsAre("a"));
   EXPECT_EQ(side_by_side_verdict(found),
-            "2 runs differ in 1 dialect form and 1 unspecified point; 3 cases compared");
+            "2 runs differ in 1 dialect form and 1 choice; 3 cases compared");
 }
 
 TEST_F(SideBySideTest, DoesNotJudgeWhatOneOfThemDidNotDecide) {

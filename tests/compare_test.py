@@ -83,7 +83,7 @@ class CompareTest(harness.FolderTest):
         cases, forms = (sum(row["differs"] for row in document[member]) for member in ("cases", "forms"))
         self.assertEqual({row["cells"][1]["verdict"] for row in document["cases"] if row["differs"]}, {"failed"})
         self.assertIn(f"3 runs differ in 1 requirement, {cases} cases, {forms} dialect forms and {len(differing)} "
-                      "unspecified points; ", text.splitlines()[-1])
+                      "choices; ", text.splitlines()[-1])
         self.assertLessEqual(max(map(len, text.splitlines())), 100)
         page = self.path("compare.html").read_text(encoding="utf-8")
         data = json.loads(re.search(r'id="p_data">(.*?)</script>', page, re.S).group(1))

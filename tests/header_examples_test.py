@@ -56,6 +56,7 @@ GIVEN = {
     "traffic/record/workload_scenario.h": "workload::Trace trace; void load(const std::string&);",
     "clients/judge.h": "std::string bytes; Time now;",
     "clients/client_report/client_report.h": "JudgedClients judged;",
+    "endpoint/fault_schedule.h": "std::uint64_t seed; std::chrono::nanoseconds time; void inject(const Strike&);",
     "endpoint/tap.h": "TapWatcher& watcher;",
     "endpoint/recorded.h": "std::string file; Capabilities capabilities;",
     "endpoint/recording.h": "std::unique_ptr<Endpoint> store;",

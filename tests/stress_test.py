@@ -128,6 +128,47 @@ class Stress(harness.unittest.TestCase):
         done = self.run_it("--endpoint", "inproc:?fault=always-error", "--duration", "200ms", code=4)
         self.assertIn("every request was refused", done.stdout)
 
+    def test_faults_of_the_network_are_no_violation(self):
+        document = self.document("--disturb", "all", "--duration", "5s", "--seed", "1", "--history", "run.jsonl", code=0)
+        kinds = STRESS["properties"]["disturbances"]["propertyNames"]["enum"]
+        self.assertEqual(set(document["disturbances"]), set(kinds))
+        self.assertGreater(document["reconnected"], 0)
+        self.assertIn("--disturb all", document["commands"]["again"])
+        lines = [json.loads(line) for line in (self.folder / "run.jsonl").read_text().splitlines()]
+        done = [line for line in lines if line["type"] == "disturbance"]
+        self.assertEqual(len(done), sum(document["disturbances"].values()))
+        history_line = harness.load_schema("history")
+        self.assertEqual([complaints(history_line, line) for line in done], [[] for _ in done])
+        self.assertEqual(harness.run("check", self.folder / "run.jsonl").returncode, 0)
+
+    def test_a_faulty_store_is_found_under_faults_of_the_network(self):
+        done = self.run_it("--endpoint", "embedded?fault=T20", "--disturb", "all", "--duration", "20s", "--no-shrink", code=1)
+        self.assertIn("VIOLATION", done.stdout)
+
+    def test_with_tls_the_certificate_is_that_of_the_original_host(self):
+        """It is not for 127.0.0.1, where the proxy is."""
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=test",
+                        "-addext", "subjectAltName=DNS:localhost", "-keyout", "key.pem", "-out", "ca.pem"],
+                       cwd=self.folder, check=True, capture_output=True)
+        server = subprocess.Popen([harness.FENCEPOST, "serve", "--port", "0", "--ready-file", "ready", "--certificate",
+                                   "ca.pem", "--key", "key.pem"],
+                                  cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(server.wait)
+        self.addCleanup(server.kill)
+        ready = self.folder / "ready"
+        port = harness.wait_until(lambda: ready.exists() and ready.read_text()).split(":")[-1]
+        (self.folder / "tls.yaml").write_text(f"url: mqtts://localhost:{port.strip()}\ntls: {{ca: ca.pem}}\n")
+        done = self.run_it("--descriptor", "tls.yaml", "--disturb", "reset,half-open,cut-packet", "--duration", "3s", code=0)
+        self.assertIn("not available with TLS: cut-packet", done.stdout)
+        self.assertRegex(done.stdout, r"disturbances  \d+: half-open \d+, reset \d+; \d+ reconnection")
+        self.assertIn("not available with TLS",
+                      self.run_it("--descriptor", "tls.yaml", "--disturb", "cut-packet", code=2).stderr)
+
+    def test_what_cannot_be_disturbed_is_said(self):
+        self.assertIn("withhold-response", self.run_it("--disturb", "explode", code=2).stderr)
+        self.assertIn("--disturb-every", self.run_it("--disturb", "reset", "--disturb-every", "0s", code=2).stderr)
+        self.assertIn("needs connections", self.run_it("--endpoint", "inproc:", "--disturb", "all", code=2).stderr)
+
 
 REPORT = harness.load_schema("report")
 

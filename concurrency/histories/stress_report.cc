@@ -63,6 +63,19 @@ std::string conclusion(const StressRun& run) {
   return "linearizable, no rule is broken";
 }
 
+// "  disturbances  132: reset 20, half-open 18; 97 reconnections"
+std::string disturbances_text(const StressRun& run) {
+  std::size_t all = 0;
+  std::string kinds;
+  for (const auto& [fault, times] : run.injected) {
+    all += times;
+    kinds +=
+        fmt::format("{}{} {}", kinds.empty() ? "" : ", ", endpoint::kind_of(fault).name, times);
+  }
+  return fmt::format("  disturbances  {}: {}; {}\n", all, kinds,
+                     text::counted(run.reconnected, "reconnection"));
+}
+
 ordered_json delivery_json(const stress::DeliveryFinding& found) {
   ordered_json out{
       {"requirement", found.requirement}, {"text", found.text}, {"times", found.times}};
@@ -166,6 +179,7 @@ StressRun run_of(const stress::LoadResult& result) {
           .seconds = result.asking.count(),
           .judging = result.judging.count(),
           .reconnected = result.reconnected,
+          .injected = result.injected,
           .lost = result.lost,
           .error = result.error,
           .interrupted = result.interrupted};
@@ -222,6 +236,8 @@ std::string stress_command(const StressCall& call, const stress::RunSize& size,
       .option("--seed", std::to_string(seed))
       .option("--duration", call.duration)
       .option("--rate", call.rate, 0)
+      .option("--disturb", call.disturb == "none" ? "" : call.disturb)
+      .option("--disturb-every", call.disturb_every == "250ms" ? "" : call.disturb_every)
       .text();
 }
 
@@ -254,7 +270,9 @@ std::string stress_text(const StressRun& run, const scenario::Catalogue& catalog
                        text::counted(counts.longest, "message"),
                        counts.longest > kPacketIds ? "more than" : "within", kPacketIds);
   }
-  if (run.reconnected > 0) {
+  if (!run.injected.empty()) {
+    out += disturbances_text(run);
+  } else if (run.reconnected > 0) {
     out += fmt::format("  reconnections: {}\n", run.reconnected);
   }
   // Without a response nothing is known about any key.
@@ -288,6 +306,7 @@ std::string to_json(const StressRun& run) {
                    {"strays", counts.unmatched},
                    {"longest_connection", counts.longest},
                    {"reconnected", run.reconnected},
+                   {"disturbances", ordered_json::object()},
                    {"judging_seconds", run.judging},
                    {"operations", run.judged.operations},
                    {"keys",
@@ -303,6 +322,9 @@ std::string to_json(const StressRun& run) {
                    {"deliveries", ordered_json::array()},
                    {"findings", ordered_json::array()},
                    {"commands", {{"again", run.again}}}};
+  for (const auto& [fault, times] : run.injected) {
+    out["disturbances"][std::string(endpoint::kind_of(fault).name)] = times;
+  }
   for (const history::KeyVerdict& key : findings_of(run).keys) {
     out["findings"].push_back(to_json(key));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -36,8 +37,9 @@ struct StressRun {
   double seconds = 0;  // of requests; simulated ones where it was
   double judging = 0;  // seconds of processor time
   std::size_t reconnected = 0;
-  std::string lost{};   // why the endpoint is gone
-  std::string error{};  // why the history could not be written
+  std::map<endpoint::NetworkFault, std::size_t> injected{};  // how many of each kind
+  std::string lost{};                                        // why the endpoint is gone
+  std::string error{};                                       // why the history could not be written
   bool interrupted = false;
   std::optional<stress::Shrunk> shrunk{};
   std::optional<stress::ShrunkPlan> enough{};  // of simulated runs
@@ -72,6 +74,8 @@ struct StressCall {
   double timeout_scale = 1.0;
   std::string duration{};
   double rate = 0;
+  std::string disturb = "none";
+  std::string disturb_every = "250ms";
 };
 // The command that does it again, each word as a shell takes it.
 [[nodiscard]] std::string stress_command(const StressCall& call, const stress::RunSize& size,

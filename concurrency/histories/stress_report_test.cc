@@ -193,6 +193,8 @@ TEST(StressReport, SaysWhatWasNotAnswered) {
               HasSubstr("  without a response: 1 timed out, 2 lost with the connection, 3 "
                         "not taken by the broker, 4 answered with something that is not a "
                         "response\n  refused: 5\n  reconnections: 6\n"));
+  run.injected = {{endpoint::NetworkFault::kReset, 2}, {endpoint::NetworkFault::kStall, 1}};
+  EXPECT_THAT(text(run), HasSubstr("  disturbances  3: stall 1, reset 2; 6 reconnections\n"));
 }
 
 TEST(StressReport, TellsTheSmallestRunThatShowsIt) {
@@ -252,11 +254,14 @@ TEST(StressReport, RepeatsARunByItsCommand) {
                             .on_the_way = "7ms",
                             .timeout_scale = 2.5,
                             .duration = "1s",
-                            .rate = 200},
+                            .rate = 200,
+                            .disturb = "reset,stall",
+                            .disturb_every = "1s"},
                            size, 6),
             "'/my tools/fencepost' stress --endpoint 'inproc:?fault=L13' --descriptor 'a b.yaml' "
             "--driver paho --profile documented --clock-offset 5ms --network-delay 7ms "
-            "--timeout-scale 2.5 --workload hot-key --clients 4 --seed 6 --duration 1s --rate 200");
+            "--timeout-scale 2.5 --workload hot-key --clients 4 --seed 6 --duration 1s --rate 200 "
+            "--disturb reset,stall --disturb-every 1s");
 }
 
 // --- files ---------------------------------------------------------------------------------------

@@ -261,6 +261,9 @@ void Timeline::add(const history::Event& event) {
     if (connections_.size() < kMaxConnections) connections_.push_back(*connection);
   } else if (const auto* restart = std::get_if<history::Restart>(&event)) {
     restarts_.push_back(*restart);
+  } else if (const auto* fault = std::get_if<history::Disturbance>(&event)) {
+    const bool shown = fault->client && disturbances_.size() < kMaxConnections;
+    if (shown) disturbances_.push_back(*fault);
   }
 }
 
@@ -297,6 +300,11 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
     data["connections"].push_back({{"at", page.since(each.at)},
                                    {"client", page.client(each.client)},
                                    {"link", name(each.link)}});
+  }
+  for (const auto& each : disturbances_) {
+    data["connections"].push_back({{"at", page.since(each.at)},
+                                   {"client", page.client(*each.client)},
+                                   {"fault", text::printable(each.kind)}});
   }
   for (const auto& each : restarts_) data["restarts"].push_back(page.since(each.at));
   page.take(data);

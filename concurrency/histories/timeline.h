@@ -64,6 +64,7 @@ class Timeline {
   std::vector<history::Notification> notifications_{};
   std::vector<history::Connection> connections_{};
   std::vector<history::Restart> restarts_{};
+  std::vector<history::Disturbance> disturbances_{};  // of known clients
 };
 
 }  // namespace fencepost::histories

@@ -65,6 +65,7 @@ TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
       .client = 4, .key = "k", .value = "v", .arrived = history::Time(8000), .duplicate = true});
   timeline.add(history::Connection{.client = 4, .link = history::Link::kLost});
   timeline.add(history::Restart{history::Time(9000)});
+  timeline.add(history::Disturbance{.at = history::Time(9500), .kind = "stall", .client = 4});
   const json data = data_of(timeline.html({.source = "run"}, kNoRules));
   EXPECT_EQ(numbers(data["operations"]["called"]), (std::vector<std::int64_t>{0, 5000}));
   EXPECT_EQ(numbers(data["operations"]["number"]), (std::vector<std::int64_t>{1, 0}));
@@ -76,6 +77,7 @@ TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
   EXPECT_EQ(data["notifications"][0]["at"], 6000);
   EXPECT_EQ(data["restarts"], json::parse("[7000]"));
   EXPECT_EQ(data["connections"][0]["link"], "lost");
+  EXPECT_EQ(data["connections"][1]["fault"], "stall");
 }
 
 TEST(Timeline, KeepsOfALongHistoryWhatIsAroundTheFindings) {

@@ -132,6 +132,15 @@ struct Restart {
   friend bool operator==(const Restart&, const Restart&) = default;
 };
 
+// What was done on purpose to the network or the store; for people, not for the judge.
+struct Disturbance {
+  Time at{0};
+  std::string kind{};
+  std::optional<std::uint32_t> client{};  // whose connection, where one is known
+
+  friend bool operator==(const Disturbance&, const Disturbance&) = default;
+};
+
 // What the endpoint is allowed: how much before its PX a key may be gone (clocks do not run alike),
 // and how long after it a key may still be there (Req: SET-PX-OPEN-8).
 struct Bounds {
@@ -143,6 +152,6 @@ struct Bounds {
   friend bool operator==(const Bounds&, const Bounds&) = default;
 };
 
-using Event = std::variant<Bounds, Operation, Notification, Connection, Restart>;
+using Event = std::variant<Bounds, Operation, Notification, Connection, Restart, Disturbance>;
 
 }  // namespace fencepost::history

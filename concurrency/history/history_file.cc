@@ -186,6 +186,14 @@ std::string restart_line(const Restart& restart) {
   return line_of({{"type", "restart"}, {"at", restart.at.count()}});
 }
 
+std::string disturbance_line(const Disturbance& disturbance) {
+  ordered_json out{{"type", "disturbance"},
+                   {"at", disturbance.at.count()},
+                   {"kind", escape_all(disturbance.kind)}};
+  if (disturbance.client) out["client"] = *disturbance.client;
+  return line_of(out);
+}
+
 ordered_json to_json(const Operation& operation) {
   ordered_json out;
   add_request(out, operation);
@@ -258,9 +266,14 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
         time_of(members, "at")};
   } else if (type == "restart") {
     event = Restart{time_of(members, "at")};
+  } else if (type == "disturbance") {
+    Disturbance disturbance{.at = time_of(members, "at"), .kind = members.bytes("kind")};
+    if (members.has("client")) disturbance.client = members.integer<std::uint32_t>("client");
+    event = std::move(disturbance);
   } else {
     members.wrong("type",
-                  "history, bounds, call, return, resent, notification, connection or restart");
+                  "history, bounds, call, return, resent, notification, connection, restart or "
+                  "disturbance");
   }
   if (diagnostic.any()) return fail(diagnostic.text());
   begun_ = true;

@@ -39,6 +39,7 @@ namespace fencepost::history {
 [[nodiscard]] std::string notification_line(const Notification& notification);
 [[nodiscard]] std::string connection_line(const Connection& connection);
 [[nodiscard]] std::string restart_line(const Restart& restart);
+[[nodiscard]] std::string disturbance_line(const Disturbance& disturbance);
 
 // One operation as one object, as reports have it.
 [[nodiscard]] nlohmann::ordered_json to_json(const Operation& operation);

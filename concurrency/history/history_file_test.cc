@@ -77,12 +77,15 @@ TEST(HistoryFile, KeepsOtherEvents) {
                       std::chrono::milliseconds(11)};
   const Connection lost{.client = 3, .link = Link::kLost, .at = Time(9)};
   const Restart restart{Time(10)};
-  const Read again = read(header_line() + bounds_line(bounds) + notification_line(set) +
-                          notification_line(deletion) + notification_line(bare) +
-                          connection_line(lost) + restart_line(restart));
+  const Disturbance stall{.at = Time(11), .kind = "stall", .client = 3};
+  const Disturbance reset{.at = Time(12), .kind = "reset"};
+  const Read again =
+      read(header_line() + bounds_line(bounds) + notification_line(set) +
+           notification_line(deletion) + notification_line(bare) + connection_line(lost) +
+           restart_line(restart) + disturbance_line(stall) + disturbance_line(reset));
   EXPECT_EQ(again.error, "");
   EXPECT_THAT(again.events, ElementsAre(Event(bounds), Event(set), Event(deletion), Event(bare),
-                                        Event(lost), Event(restart)));
+                                        Event(lost), Event(restart), Event(stall), Event(reset)));
 }
 
 TEST(HistoryFile, TakesWhatHasNotReturnedForUnknown) {

@@ -61,5 +61,8 @@ void HistoryWriter::notified(const history::Notification& notification) {
 void HistoryWriter::linked(const history::Connection& connection) {
   write(history::connection_line(connection));
 }
+void HistoryWriter::disturbed(const history::Disturbance& disturbance) {
+  write(history::disturbance_line(disturbance));
+}
 
 }  // namespace fencepost::stress

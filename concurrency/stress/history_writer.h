@@ -32,6 +32,8 @@ class HistoryWriter final : public Journal {
   void notified(const history::Notification& notification) override;
   void linked(const history::Connection& connection) override;
 
+  void disturbed(const history::Disturbance& disturbance);
+
   // Why some of it could not be written; empty when all was.
   [[nodiscard]] const std::string& error() const { return error_; }
 

@@ -1,9 +1,11 @@
 #include "concurrency/stress/load.h"
 
 #include <algorithm>
+#include <charconv>
 #include <condition_variable>
 #include <ctime>
 #include <deque>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -102,6 +104,9 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   void tick();
   void hold(std::string_view why, bool on);
   void reconnect();
+  bool reconnect(std::uint32_t client);
+  void look_for_outage();
+  void take_injected();
   void judge(bool all = false);
   void settle_now_and_then();
   void await_acknowledgements();
@@ -120,6 +125,8 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   std::size_t connected_ = 0;
   std::size_t reconnected_ = 0;
   std::string lost_{};
+  Time without_connection_since_{0};
+  std::map<endpoint::NetworkFault, std::size_t> injected_{};
   bool judged_all_ = false;  // the history has ended
 
   std::vector<Slot> slots_;
@@ -243,9 +250,38 @@ void Load::take(std::uint32_t client, endpoint::Event& event) {
     slots_[client].broken = true;
     slots_[client].broken_at = now();
     --connected_;
-    if (connected_ == 0 && lost_.empty()) {
+    if (connected_ > 0) return;
+    without_connection_since_ = now();
+    if (options_.network == nullptr && lost_.empty()) {
       lost_ = end->text.empty() ? "all connections ended" : end->text;
     }
+  }
+}
+
+// Faults of the network may end all connections; an endpoint that takes none any more is gone.
+void Load::look_for_outage() {
+  const std::lock_guard lock(mutex_);
+  const bool gone = options_.network != nullptr && connected_ == 0 && lost_.empty() &&
+                    now() >= without_connection_since_ + kMaxOutage;
+  if (gone) lost_ = "no client could connect again within 10 s";
+}
+
+// They go into the history, and are counted.
+void Load::take_injected() {
+  if (options_.network == nullptr) return;
+  const std::string& prefix = options_.traffic.client_prefix;
+  const std::lock_guard lock(mutex_);
+  for (const endpoint::InjectedFault& fault : options_.network->take_log()) {
+    ++injected_[fault.kind];
+    history::Disturbance disturbance{.at = fault.at.time_since_epoch() - start_,
+                                     .kind = std::string(endpoint::kind_of(fault.kind).name)};
+    std::uint32_t client = 0;
+    const std::string& id = fault.client_id;
+    const bool known =
+        id.starts_with(prefix) &&
+        std::from_chars(id.data() + prefix.size(), id.data() + id.size(), client).ec == std::errc();
+    if (known) disturbance.client = client;
+    if (writes_history()) options_.history->disturbed(disturbance);
   }
 }
 
@@ -283,21 +319,24 @@ void Load::reconnect() {
       if (!lost_.empty()) return;
       if (!slot.broken || now() < slot.broken_at + kReconnectAfter) continue;
     }
-    std::unique_ptr<endpoint::Client> old;
-    {
-      const std::lock_guard of_slot(slot.mutex);
-      old = std::move(slot.client);
-    }
-    old.reset();
-    const bool done = connect(client).has_value();
-    {
-      const std::lock_guard lock(mutex_);
-      if (done) ++reconnected_;
-      if (!done) slot.broken_at = now();
-    }
-    if (done) on_event(client);
+    if (reconnect(client)) on_event(client);
     return;
   }
+}
+
+bool Load::reconnect(std::uint32_t client) {
+  Slot& slot = slots_[client];
+  std::unique_ptr<endpoint::Client> old;
+  {
+    const std::lock_guard of_slot(slot.mutex);
+    old = std::move(slot.client);
+  }
+  old.reset();
+  const bool done = connect(client).has_value();
+  const std::lock_guard lock(mutex_);
+  if (done) ++reconnected_;
+  if (!done) slot.broken_at = now();
+  return done;
 }
 
 void Load::tick() {
@@ -310,10 +349,12 @@ void Load::tick() {
   }
   if (options_.traffic.rate > 0 || given_up > 0) serve_all();
   reconnect();
+  look_for_outage();
 }
 
 // With `all` also the keys that are in use, as no more requests are sent.
 void Load::judge(bool all) {
+  take_injected();
   std::vector<history::Event> events;
   std::vector<std::string> over;
   {
@@ -393,6 +434,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   const Time begin = now();
   last_settled_ = begin;
   Time shown = begin;
+  if (options_.network != nullptr) options_.network->set_on(true);
   serve_all();
   const auto over = [&] {
     const bool found = options_.stop_at_violation && checker_ && checker_->found_violation();
@@ -408,6 +450,7 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     }
   }
   hold("the end", true);  // first: a busy machine sends until then
+  if (options_.network != nullptr) options_.network->set_on(false);
   out.asking = now() - begin;
   out.interrupted = stop;
   ticker.request_stop();
@@ -438,7 +481,12 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     out.reconnected = reconnected_;
     out.deliveries = traffic_.delivery().findings();
     out.doubts = traffic_.delivery().doubts();
+    out.injected = injected_;
   }
+  // Where faults of the network have ended each connection that ended, nothing that was lost with
+  // one says anything of the endpoint.
+  const bool explained = options_.network != nullptr && options_.network->ended_themselves() == 0;
+  if (explained) out.doubts.lost = 0;
   if (options_.history != nullptr) out.error = options_.history->error();
   if (out.lost.empty()) clean_up();
   return out;
@@ -461,6 +509,12 @@ void Load::clean_up() {
   constexpr std::size_t kAtOnce = 100;
   constexpr Duration kPatience = 2s;
   Slot& slot = slots_.front();
+  {
+    std::unique_lock lock(mutex_);
+    const bool again = slot.broken && options_.network != nullptr;
+    lock.unlock();
+    if (again && !reconnect(0)) return;
+  }
   const std::lock_guard of_slot(slot.mutex);
   if (!slot.client) return;
   const std::string id = traffic_.client_id(0);

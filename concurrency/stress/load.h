@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "concurrency/stress/online_checker.h"
 #include "concurrency/stress/traffic.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/network_faults.h"
 
 namespace fencepost::stress {
 
@@ -29,9 +31,14 @@ struct LoadOptions {
   bool judge = true;                 // else nothing is checked: for measuring what checking costs
   HistoryWriter* history = nullptr;  // where the history goes, too
   std::int64_t wall_offset_ms = 0;   // of the store's clock: requests have its time
+  // Turned on while requests are sent; null: none. The endpoint connects through it. A run ends
+  // then when no client has a connection for kMaxOutage.
+  endpoint::NetworkFaults* network = nullptr;
   // How long the broker may take to acknowledge what it has answered. (MQTT 5, 4.3.2)
   std::chrono::milliseconds acknowledged_within{10'000};
 };
+
+inline constexpr std::chrono::seconds kMaxOutage{10};
 
 struct LoadProgress {
   std::chrono::milliseconds elapsed{0};
@@ -53,6 +60,7 @@ struct LoadResult {
   std::string error{};  // the history could not be written
   bool interrupted = false;
   std::size_t reconnected = 0;
+  std::map<endpoint::NetworkFault, std::size_t> injected{};  // how many of each kind
 };
 
 // Connects all clients, and runs. The error: not all clients could be connected. `stop` ends it

@@ -184,6 +184,58 @@ TEST(Load, ABrokerThatDiesEndsTheRunAndIsNoViolation) {
   EXPECT_THAT(run->judged.violations, IsEmpty());
 }
 
+// A broker whose clients connect through a proxy.
+class DisturbedBroker {
+ public:
+  explicit DisturbedBroker(const std::string& kinds) {
+    auto started = endpoint::NetworkFaults::start(
+        {.kinds = *endpoint::parse_network_faults(kinds), .every = 50ms},
+        {"127.0.0.1", broker.process->port()});
+    EXPECT_TRUE(started);
+    network = std::move(*started);
+    disturbed = endpoint::make_mqtt_endpoint({.url = "mqtt://127.0.0.1",
+                                              .host = "127.0.0.1",
+                                              .driver = endpoint::test_driver(),
+                                              .proxy_port = network->port()});
+  }
+
+  Broker broker{};
+  std::unique_ptr<endpoint::NetworkFaults> network;
+  std::unique_ptr<endpoint::Endpoint> disturbed;
+};
+
+TEST(Load, FaultsOfTheNetworkAreNoViolation) {
+  DisturbedBroker broker("all");
+  LoadOptions options = options_of("everything");
+  options.network = broker.network.get();
+  options.duration = 3s;
+  const auto run = run_load(*broker.disturbed, options, kNeverStop);
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_THAT(run->judged.violations, IsEmpty());
+  EXPECT_THAT(run->deliveries, IsEmpty());
+  EXPECT_EQ(run->lost, "");
+  EXPECT_GT(run->injected.size(), 5);
+  EXPECT_GT(run->reconnected, 0);
+  EXPECT_GT(run->progress.counts.lost, 0);
+  EXPECT_EQ(run->doubts.lost, 0) << "the proxy has ended each connection";
+}
+
+TEST(Load, IsLostWhenNoClientCanConnectAgain) {
+  DisturbedBroker broker("reset");
+  LoadOptions options = options_of("everything", 2);
+  options.network = broker.network.get();
+  options.duration = 60s;
+  std::atomic<bool> killed{false};
+  const auto run =
+      run_load(*broker.disturbed, options, kNeverStop, [&](const LoadProgress& progress) {
+        if (progress.counts.replies > 50 && !killed.exchange(true)) broker.broker.process.reset();
+      });
+  ASSERT_TRUE(run) << run.error().text;
+  EXPECT_EQ(run->lost, "no client could connect again within 10 s");
+  EXPECT_LT(run->asking, 30s);
+  EXPECT_THAT(run->judged.violations, IsEmpty());
+}
+
 TEST(Load, RepliesThatComeTooLateAreUnknownAndNoViolation) {
   Broker broker("", 300ms);
   LoadOptions options = options_of("compare-delete");

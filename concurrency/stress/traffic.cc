@@ -170,7 +170,8 @@ std::optional<Operation> Traffic::next_operation(std::uint32_t client) {
 std::optional<codec::Message> Traffic::next(std::uint32_t client, Time now, std::uint64_t wall_ms) {
   ClientState& state = states_[client];
   if (!may_ask(client, now)) return std::nullopt;
-  const Time renew_every = options_.script.mix->renew_every;
+  const Time of_mix = options_.script.mix->renew_every;
+  const Time renew_every = of_mix > Time{0} ? of_mix : options_.renew_every;
   if (renew_every > Time{0} && now >= renewed_ + renew_every) {
     if (counts_.requests > 0) script_.renew();
     renewed_ = now;

@@ -59,6 +59,7 @@ struct TrafficOptions {
   // while its connection carries more messages than there are packet ids, 65,535. 0: as the mix
   // says. (MQTT 5, 2.2.1)
   std::size_t first_window = 0;
+  Time renew_every{0};  // all keys, where the mix does not say how often; 0: never
   // The requests, instead of those of the script: each client sends its own in this order, and
   // then for nothing. Must outlive the traffic.
   const Plan* plan = nullptr;

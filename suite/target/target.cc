@@ -44,8 +44,9 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
   EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
-                   const std::string& url, const Descriptor& descriptor, bool exact_clock)
-      : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor))),
+                   const std::string& url, const Descriptor& descriptor, bool exact_clock,
+                   std::uint16_t proxy_port)
+      : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor, proxy_port))),
         small_(endpoint::make_mqtt_endpoint(options(small, url, descriptor))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
@@ -70,8 +71,9 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
 
  private:
   static endpoint::MqttOptions options(endpoint::BrokerProcess& broker, const std::string& url,
-                                       const Descriptor& descriptor) {
+                                       const Descriptor& descriptor, std::uint16_t proxy_port = 0) {
     endpoint::MqttOptions out;
+    out.proxy_port = proxy_port;
     out.driver = descriptor.mqtt.driver;
     out.url = url;
     out.host = "127.0.0.1";
@@ -101,8 +103,20 @@ std::string right_text(const store::Decisions& decisions) {
   return std::string(store::kChoices[0].name) + ":" + std::string(store::kChoices[0].decisions[0]);
 }
 
-Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const endpoint::Url& url,
-                                          const Descriptor& descriptor) {
+// The port of the proxy, which is part of the target then; 0 without faults.
+Result<std::uint16_t, TargetError> start_proxy(
+    const std::optional<endpoint::NetworkFaultOptions>& faults,
+    const endpoint::ProxiedBroker& broker, Target& target) {
+  if (!faults) return std::uint16_t{0};
+  auto network = endpoint::NetworkFaults::start(*faults, broker);
+  if (!network) return fail(TargetError{TargetErrorKind::kUsage, network.error()});
+  target.network = std::move(*network);
+  return target.network->port();
+}
+
+Result<Target, TargetError> open_embedded(
+    const ReferenceOptions& given, const endpoint::Url& url, const Descriptor& descriptor,
+    const std::optional<endpoint::NetworkFaultOptions>& faults) {
   const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
   Target target;
   for (const bool small : {false, true}) {
@@ -122,13 +136,18 @@ Result<Target, TargetError> open_embedded(const ReferenceOptions& given, const e
     }
     target.brokers.push_back(std::move(*broker));
   }
-  target.endpoint =
-      std::make_unique<EmbeddedEndpoint>(*target.brokers[0], *target.brokers[1], url.display(),
-                                         descriptor, given.conditions.clock_offset.count() == 0);
+  const auto proxy =
+      start_proxy(faults, {.host = "127.0.0.1", .port = target.brokers[0]->port()}, target);
+  if (!proxy) return fail(proxy.error());
+  target.endpoint = std::make_unique<EmbeddedEndpoint>(
+      *target.brokers[0], *target.brokers[1], url.display(), descriptor,
+      given.conditions.clock_offset.count() == 0, *proxy);
   return target;
 }
 
-Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
+Result<Target, TargetError> open_network(
+    const Descriptor& descriptor, const endpoint::Url& url,
+    const std::optional<endpoint::NetworkFaultOptions>& faults) {
   endpoint::MqttOptions options = descriptor.mqtt;
   options.url = url.display();
   options.host = url.host;
@@ -150,6 +169,10 @@ Target open_network(const Descriptor& descriptor, const endpoint::Url& url) {
     };
   }
   Target target;
+  const auto proxy =
+      start_proxy(faults, {.host = options.host, .port = options.port, .tls = options.tls}, target);
+  if (!proxy) return fail(proxy.error());
+  options.proxy_port = *proxy;
   target.endpoint = endpoint::make_mqtt_endpoint(std::move(options));
   return target;
 }
@@ -199,7 +222,9 @@ const std::string& reference_authorization() {
   return json;
 }
 
-Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::DialectId dialect) {
+Result<Target, TargetError> open_target(
+    const Descriptor& descriptor, codec::DialectId dialect,
+    const std::optional<endpoint::NetworkFaultOptions>& faults) {
   const auto url = endpoint::parse_url(descriptor.url);
   if (!url) return fail(TargetError{TargetErrorKind::kUsage, url.error()});
   const bool ours =
@@ -209,11 +234,16 @@ Result<Target, TargetError> open_target(const Descriptor& descriptor, codec::Dia
       return fail(TargetError{TargetErrorKind::kUsage,
                               "mqtt URLs take no options; put them into a descriptor"});
     }
-    return open_network(descriptor, *url);
+    return open_network(descriptor, *url, faults);
   }
   const auto given = reference_options(*url, dialect);
   if (!given) return fail(TargetError{TargetErrorKind::kUsage, given.error()});
-  if (url->scheme == endpoint::Scheme::kEmbedded) return open_embedded(*given, *url, descriptor);
+  if (url->scheme == endpoint::Scheme::kEmbedded) {
+    return open_embedded(*given, *url, descriptor, faults);
+  }
+  if (faults) {
+    return fail(TargetError{TargetErrorKind::kUsage, "inproc: has no connections to disturb"});
+  }
   Target target;
   target.endpoint = open_in_process(*given, *url, descriptor.mqtt.capabilities.key_prefix);
   return target;

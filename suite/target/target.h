@@ -2,12 +2,14 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "codec/dialect.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/endpoint.h"
+#include "endpoint/network_faults.h"
 #include "reference_store/service.h"
 #include "suite/target/descriptor.h"
 
@@ -16,6 +18,7 @@ namespace fencepost::target {
 // An open endpoint, and the brokers that serve it when they are ours.
 struct Target {
   std::vector<std::unique_ptr<endpoint::BrokerProcess>> brokers;  // outlive the endpoint
+  std::unique_ptr<endpoint::NetworkFaults> network;               // so does it; null: there is none
   std::unique_ptr<endpoint::Endpoint> endpoint;
 };
 
@@ -26,9 +29,11 @@ struct TargetError {
 };
 
 // Opens what the descriptor names. The reference store, when it is ours, speaks `dialect` unless
-// the URL says otherwise (`embedded?dialect=documented`).
-[[nodiscard]] Result<Target, TargetError> open_target(const Descriptor& descriptor,
-                                                      codec::DialectId dialect);
+// the URL says otherwise (`embedded?dialect=documented`). With `faults`, its clients connect
+// through a proxy; faults are off then, and a store in process is kUsage.
+[[nodiscard]] Result<Target, TargetError> open_target(
+    const Descriptor& descriptor, codec::DialectId dialect,
+    const std::optional<endpoint::NetworkFaultOptions>& faults = std::nullopt);
 
 // The store of an `inproc:` endpoint, for those who have clients and a clock of their own; without
 // its conditions, such as delays. kUsage for another URL, and for one that has conditions.

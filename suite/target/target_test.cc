@@ -93,6 +93,13 @@ TEST(Target, OffersTheCapabilitiesOfTheReferenceStore) {
   EXPECT_TRUE(target->endpoint->capabilities().has_role("restricted"));
 }
 
+TEST(Target, HasNoNetworkInProcess) {
+  const auto target = open_target({.url = "inproc:", .mqtt = {}}, DialectId::kDeployed,
+                                  endpoint::NetworkFaultOptions{});
+  ASSERT_FALSE(target);
+  EXPECT_EQ(target.error().text, "inproc: has no connections to disturb");
+}
+
 TEST(Target, TakesTheKeyPrefixOfTheDescriptor) {
   Descriptor descriptor;
   descriptor.url = "inproc:";

@@ -207,6 +207,7 @@ function drawTold(pen, stage, row, y, x) {
     if (link.at < view.from || link.at > view.to) continue;
     pen.fillStyle = link.link === 'lost' ? colours.finding : colours.muted;
     pen.fillRect(x(link.at) - 1, y, 2, kRowHeight);
+    if (link.fault) pen.fillText(link.fault, x(link.at) + 3, y + kRowHeight - 3);
   }
 }
 

@@ -1,0 +1,114 @@
+// Faults of the network that a proxy injects: their kinds, and which of them strikes when.
+//
+//   FaultSchedule schedule(seed, *parse_network_faults("reset,stall"), 250ms);
+//   while (const auto strike = schedule.due(time)) inject(*strike);
+//
+// Pure; of one thread at a time.
+#pragma once
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <random>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+
+namespace fencepost::endpoint {
+
+enum class NetworkFault : std::uint8_t {
+  kDelay,
+  kSplit,
+  kStall,
+  kHalfOpen,
+  kClose,
+  kReset,
+  kRefuse,
+  kCutPacket,
+  kWithholdPuback,
+  kWithholdResponse,
+};
+
+struct NetworkFaultKind {
+  NetworkFault fault;
+  std::string_view name;
+  // How long it lasts: uniformly distributed between these.
+  std::chrono::milliseconds shortest;
+  std::chrono::milliseconds longest;
+  bool needs_packets = false;  // so it is not available where TLS hides them
+};
+
+// In the order of the enumeration.
+inline constexpr std::array kNetworkFaults = {
+    NetworkFaultKind{NetworkFault::kDelay, "delay", std::chrono::milliseconds{5},
+                     std::chrono::milliseconds{50}},
+    NetworkFaultKind{NetworkFault::kSplit, "split", std::chrono::milliseconds{20},
+                     std::chrono::milliseconds{100}},
+    NetworkFaultKind{NetworkFault::kStall, "stall", std::chrono::milliseconds{200},
+                     std::chrono::milliseconds{1'000}},
+    NetworkFaultKind{NetworkFault::kHalfOpen, "half-open", std::chrono::milliseconds{500},
+                     std::chrono::milliseconds{2'000}},
+    NetworkFaultKind{NetworkFault::kClose, "close", std::chrono::milliseconds{0},
+                     std::chrono::milliseconds{0}},
+    NetworkFaultKind{NetworkFault::kReset, "reset", std::chrono::milliseconds{0},
+                     std::chrono::milliseconds{0}},
+    NetworkFaultKind{NetworkFault::kRefuse, "refuse", std::chrono::milliseconds{100},
+                     std::chrono::milliseconds{1'000}},
+    NetworkFaultKind{NetworkFault::kCutPacket, "cut-packet", std::chrono::milliseconds{0},
+                     std::chrono::milliseconds{0}, true},
+    NetworkFaultKind{NetworkFault::kWithholdPuback, "withhold-puback",
+                     std::chrono::milliseconds{50}, std::chrono::milliseconds{500}, true},
+    NetworkFaultKind{NetworkFault::kWithholdResponse, "withhold-response",
+                     std::chrono::milliseconds{50}, std::chrono::milliseconds{500}, true},
+};
+
+// The longest that a fault holds bytes which the peer receives in the end: other faults that hold
+// bytes end the connection.
+inline constexpr std::chrono::milliseconds kLongestStall{1'000};
+
+[[nodiscard]] constexpr const NetworkFaultKind& kind_of(NetworkFault fault) {
+  return kNetworkFaults.at(static_cast<std::size_t>(fault));
+}
+
+// "none", "all", or names with commas between them, each kind once. The error says which word is
+// not a name, and what the names are.
+[[nodiscard]] Result<std::vector<NetworkFault>, std::string> parse_network_faults(
+    std::string_view text);
+
+// One fault of one connection.
+struct Strike {
+  std::chrono::nanoseconds at{0};  // since the beginning of the schedule
+  NetworkFault fault = NetworkFault::kDelay;
+  std::chrono::milliseconds length{0};
+  bool up = false;         // where it is a fault of one direction: that from the client
+  std::uint64_t pick = 0;  // any number: modulo the connections that are open, it says which one
+};
+
+class FaultSchedule {
+ public:
+  // At least one kind; strikes are between half and one and a half times `mean` apart, which is
+  // positive. In each round every kind strikes once, in another order.
+  FaultSchedule(std::uint64_t seed, std::vector<NetworkFault> kinds,
+                std::chrono::milliseconds mean);
+
+  // The next strike, where its time has come: each one once.
+  [[nodiscard]] std::optional<Strike> due(std::chrono::nanoseconds now);
+  // When that is.
+  [[nodiscard]] std::chrono::nanoseconds next_at() const { return next_.at; }
+
+ private:
+  [[nodiscard]] std::uint64_t below(std::uint64_t limit) { return random_() % limit; }
+  void plan_next();
+
+  std::mt19937_64 random_;  // the same numbers everywhere, unlike the library's distributions
+  std::vector<NetworkFault> kinds_;
+  std::size_t in_round_ = 0;
+  std::chrono::nanoseconds mean_;
+  Strike next_{};
+};
+
+}  // namespace fencepost::endpoint

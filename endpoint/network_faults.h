@@ -1,0 +1,97 @@
+// A proxy of this program that injects faults of the network into the connections through it, on
+// a seeded schedule: it delays bytes, holds them, and ends connections in several ways.
+//
+//   auto network = NetworkFaults::start({.kinds = *parse_network_faults("all")}, target);
+//   options.proxy_port = (*network)->port();  // of MqttOptions
+//   (*network)->set_on(true);
+//   ...
+//   for (const InjectedFault& fault : (*network)->take_log()) print(kind_of(fault.kind).name);
+//
+// Thread safe.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "endpoint/fault_schedule.h"
+#include "endpoint/tap.h"
+
+namespace fencepost::endpoint {
+
+struct NetworkFaultOptions {
+  std::vector<NetworkFault> kinds{};  // at least one; those that need packets are left out with TLS
+  std::chrono::milliseconds every{250};  // the mean time between two; positive
+  std::uint64_t seed = 1;
+};
+
+struct ProxiedBroker {
+  std::string host;
+  std::uint16_t port = 0;
+  bool tls = false;  // the handshake is that of the clients with the broker
+};
+
+struct InjectedFault {
+  std::chrono::steady_clock::time_point at{};
+  NetworkFault kind = NetworkFault::kDelay;
+  std::string client_id{};  // of the connection; empty: not known, because of TLS
+};
+
+class NetworkFaults final : private TapWatcher, private TapFaults {
+ public:
+  // Clients can connect to port() of 127.0.0.1 when it returns; faults are off. The error says why
+  // there is no port or no thread, or that all kinds need packets.
+  [[nodiscard]] static Result<std::unique_ptr<NetworkFaults>, std::string> start(
+      const NetworkFaultOptions& options, const ProxiedBroker& broker);
+  // Ends all connections.
+  ~NetworkFaults() override = default;
+  NetworkFaults(const NetworkFaults&) = delete;
+  NetworkFaults& operator=(const NetworkFaults&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return tap_->port(); }
+  // Off: no new faults. Those that are at work last no longer than their time, at most 2 s.
+  void set_on(bool on) { on_ = on; }
+  // What was injected since the last call, in that order.
+  [[nodiscard]] std::vector<InjectedFault> take_log();
+  // Connections that ended without a fault: their client or the broker ended them.
+  [[nodiscard]] std::uint64_t ended_themselves() const { return ended_themselves_; }
+
+ private:
+  NetworkFaults(const NetworkFaultOptions& options, std::vector<NetworkFault> kinds, bool tls);
+
+  void on_opened(std::uint64_t connection) override;
+  void on_sent(std::uint64_t connection, std::string_view bytes) override;
+  void on_delivered(std::uint64_t /*connection*/, std::string_view /*bytes*/) override {}
+  void on_closed(std::uint64_t connection) override;
+  void on_no_handshake(std::uint64_t /*connection*/, std::string_view /*why*/) override {}
+
+  [[nodiscard]] bool has_packets() const override { return !tls_; }
+  [[nodiscard]] bool is_on() const override { return on_; }
+  [[nodiscard]] std::optional<Strike> due(Moment now) override;
+  [[nodiscard]] Moment next_due(Moment now) const override;
+  void on_effect(std::uint64_t connection, NetworkFault fault, Moment now) override;
+  void on_ended_itself() override { ++ended_themselves_; }
+
+  const bool tls_;
+  std::atomic<bool> on_{false};
+  std::atomic<std::uint64_t> ended_themselves_{0};
+  std::mutex mutex_;  // of the log
+  std::vector<InjectedFault> log_{};
+
+  // Of the tap's thread.
+  FaultSchedule schedule_;
+  std::optional<Moment> begun_{};
+  std::map<std::uint64_t, std::string> clients_{};  // by connection; empty: not known yet
+
+  std::unique_ptr<Tap> tap_{};  // last: its thread uses all of this
+};
+
+}  // namespace fencepost::endpoint

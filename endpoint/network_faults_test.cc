@@ -1,0 +1,112 @@
+#include "endpoint/network_faults.h"
+
+#include <string>
+#include <thread>
+
+#include <sys/socket.h>
+
+#include <gtest/gtest.h>
+
+#include "endpoint/socket.h"
+
+namespace fencepost::endpoint {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::chrono::seconds kLimit{30};
+// A PUBLISH, which comes back as a response does.
+const std::string kMessage("\x30\x04\x00\x01tx", 6);
+
+// Sends everything back to one client after the other.
+class Echo {
+ public:
+  Echo() : listener_(listen_on_free_port(port_)), thread_([this] { run(); }) {}
+  ~Echo() {
+    shutdown(listener_.descriptor(), SHUT_RDWR);
+    thread_.join();
+  }
+  Echo(const Echo&) = delete;
+  Echo& operator=(const Echo&) = delete;
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  void run() const {
+    while (true) {
+      const Socket client(accept(listener_.descriptor(), nullptr, nullptr));
+      if (client.descriptor() < 0) return;
+      std::string buffer(4096, '\0');
+      ssize_t got = 0;
+      do {
+        got = recv(client.descriptor(), buffer.data(), buffer.size(), 0);
+      } while (got > 0 && send(client.descriptor(), buffer.data(), static_cast<std::size_t>(got),
+                               MSG_NOSIGNAL) == got);
+    }
+  }
+
+  std::uint16_t port_ = 0;
+  Socket listener_;
+  std::thread thread_;
+};
+
+// The proxy's faults, after clients have sent until one has taken effect. `lost`: whether the bytes
+// of a client did not come back.
+struct Tried {
+  std::vector<InjectedFault> log{};
+  bool lost = false;
+};
+Tried try_out(const std::string& kinds) {
+  Tried out;
+  const Echo broker;
+  const auto network = NetworkFaults::start({.kinds = *parse_network_faults(kinds), .every = 20ms},
+                                            {"127.0.0.1", broker.port()});
+  EXPECT_TRUE(network);
+  const auto end = std::chrono::steady_clock::now() + kLimit;
+  (*network)->set_on(true);
+  while (out.log.empty() && std::chrono::steady_clock::now() < end) {
+    const auto client = connect_tcp("127.0.0.1", (*network)->port(), kLimit);
+    while (client && exchange(*client, kMessage, kMessage.size(), kLimit) == kMessage &&
+           out.log.empty()) {
+      out.log = (*network)->take_log();
+    }
+    if (out.log.empty()) out.log = (*network)->take_log();
+    out.lost = client && exchange(*client, kMessage, kMessage.size(), kLimit) != kMessage;
+  }
+  EXPECT_EQ((*network)->ended_themselves(), 0);
+  return out;
+}
+
+TEST(NetworkFaults, InjectEachKind) {
+  for (const NetworkFaultKind& kind : kNetworkFaults) {
+    const Tried tried = try_out(std::string(kind.name));
+    ASSERT_FALSE(tried.log.empty()) << kind.name;
+    EXPECT_EQ(tried.log.front().kind, kind.fault);
+    const bool lets_go = kind.fault == NetworkFault::kDelay || kind.fault == NetworkFault::kSplit ||
+                         kind.fault == NetworkFault::kStall;
+    EXPECT_EQ(tried.lost, !lets_go) << kind.name;
+  }
+}
+
+TEST(NetworkFaults, AreOffAtFirst) {
+  const Echo broker;
+  const auto network = NetworkFaults::start({.kinds = {NetworkFault::kReset}, .every = 1ms},
+                                            {"127.0.0.1", broker.port()});
+  ASSERT_TRUE(network);
+  const auto client = connect_tcp("127.0.0.1", (*network)->port(), kLimit);
+  ASSERT_TRUE(client);
+  for (int i = 0; i < 20; ++i) {
+    EXPECT_EQ(exchange(*client, kMessage, kMessage.size(), kLimit), kMessage);
+    std::this_thread::sleep_for(5ms);
+  }
+  EXPECT_TRUE((*network)->take_log().empty());
+}
+
+TEST(NetworkFaults, LeaveOutThoseOfPacketsWithTls) {
+  const auto none = NetworkFaults::start({.kinds = {NetworkFault::kCutPacket}},
+                                         {.host = "127.0.0.1", .port = 1, .tls = true});
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error(), "faults of packets are not available with TLS");
+}
+
+}  // namespace
+}  // namespace fencepost::endpoint
