@@ -897,7 +897,7 @@ TEST(BrokerTls, RefusesABrokerOfAnotherAuthority) {
   const Error error = world.refusal();
   EXPECT_EQ(error.kind, ErrorKind::kUnreachable);
   EXPECT_THAT(error.text, HasSubstr("its certificate is not signed by a trusted CA ("));
-  EXPECT_THAT(error.text, HasSubstr("stranger.pem: self-signed certificate in certificate chain"));
+  EXPECT_THAT(error.text, HasSubstr("stranger.pem): self-signed certificate in certificate chain"));
 }
 
 TEST(BrokerTls, RefusesABrokerOfAnotherName) {

@@ -170,7 +170,7 @@ TEST(Completed, NamesTheOptionThatContradicts) {
            Case{{.profile = "auto"},
                 full,
                 "with --profile documented, and --profile auto contradicts"},
-           Case{{.edition = "ga"}, full, "with --wording auto, and --wording ga contradicts it"},
+           Case{{.edition = "ga"}, full, "with --edition auto, and --edition ga contradicts it"},
            Case{{.seed = 4}, full, "with --seed 7, and --seed 4 contradicts it; leave --seed out"},
            Case{{.strict = true}, plain, "f is of a run with no --strict"},
            Case{{.selection = {.run = {"x"}}}, full, "f is of a run with another selection of cas"},

@@ -235,7 +235,7 @@ class Compare(MergeCompareTest):
         self.assertEqual("VER-OPEN-2", point["id"])
         self.assertTrue(point["cases"])
         self.assertIn("      A: clock-not-moved\n", result.stdout)
-        self.assertIn("2 runs differ in 1 unspecified point;", result.stdout)
+        self.assertIn("2 runs differ in 1 choice;", result.stdout)
 
     def test_what_one_of_them_cannot_do_is_not_compared(self):
         self.certify("embedded.json", "--run", "envelope.*", *SLOW)

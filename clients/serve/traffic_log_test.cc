@@ -176,7 +176,7 @@ TEST_F(TrafficRecording, BecomesAScenarioFile) {
   EXPECT_EQ(writer.look().output, "");
   const record::Recording made = writer.log->end(writer.now);
   EXPECT_EQ(made.code, run::ExitCode::kConformant);
-  EXPECT_EQ(made.said.output, "fencepost: 1 requests, 1 case, written to " + out_ + "\n");
+  EXPECT_EQ(made.said.output, "fencepost: 1 request, 1 case, written to " + out_ + "\n");
   EXPECT_THAT(folder_.read("made.yaml"), HasSubstr("value: one"));
   EXPECT_FALSE(std::filesystem::exists(out_ + ".log"));
 }
@@ -187,7 +187,7 @@ TEST_F(TrafficRecording, AgreesWithTheNotifications) {
   writer.answer("+OK\r\n");
   const record::Recording made = writer.log->end(writer.now);
   EXPECT_EQ(made.said.output,
-            "me: SET k \"one\": +OK, SET-OK-1\nfencepost: 1 requests, 1 case, "
+            "me: SET k \"one\": +OK, SET-OK-1\nfencepost: 1 request, 1 case, "
             "written to " +
                 out_ + "\n");
 }

@@ -270,8 +270,8 @@ TEST(KnownRootCause, FollowsTheStoreAndKeepsItsReason) {
   ASSERT_THAT(more.baseline.differences, SizeIs(1));
   EXPECT_EQ(more.baseline.differences[0].reason, "because");
   EXPECT_THAT(more.baseline.differences[0].causes, SizeIs(2));
-  EXPECT_THAT(more.changes, ElementsAre("changed R-MUST-1 (nx.0): 10 failures, 2 causes; was 10, 1 "
-                                        "causes"));
+  EXPECT_THAT(more.changes, ElementsAre("changed R-MUST-1 (nx.0): 10 failures, 2 causes; was 10 "
+                                        "failures, 1 cause"));
   // The same requirement, and nothing that was seen before.
   const FixedBaseline other = fixed(baseline, SampleRun(several("n", 2, "-ERR no\\r\\n")));
   ASSERT_THAT(other.baseline.differences, SizeIs(1));

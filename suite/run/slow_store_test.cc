@@ -206,7 +206,8 @@ TEST(SlowStoreSuite, EndsWhenTheStoreNoLongerAnswers) {
   const SuiteResult result = run(endpoint, {case_of({.id = "a", .steps = kWriteAndRead})},
                                  {.settings = settings(), .round_trip = 1ms});
   EXPECT_TRUE(result.endpoint_lost);
-  EXPECT_THAT(result.lost_message, HasSubstr("the state store no longer answers"));
+  EXPECT_THAT(result.lost_message,
+              HasSubstr("the broker answers, but the state store no longer does"));
   EXPECT_EQ(exit_code(result), ExitCode::kUnreachable);
 }
 

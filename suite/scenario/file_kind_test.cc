@@ -14,7 +14,8 @@ using testing::IsEmpty;
 TEST(FileKind, NamesWhatTheSuiteWrites) {
   EXPECT_THAT(kind_of_file("fencepost evidence 1\n\x01"), HasSubstr("evidence"));
   EXPECT_THAT(kind_of_file(R"({"type":"history","format":1})"), HasSubstr("check"));
-  EXPECT_THAT(kind_of_file("{\"unfinished\":{}, \"suite_version\":\"1\"}"), HasSubstr("killed"));
+  EXPECT_THAT(kind_of_file("{\"unfinished\":{}, \"suite_version\":\"1\"}"),
+              HasSubstr("unfinished run"));
   EXPECT_THAT(kind_of_file("\n{\n \"suite_version\": \"1\""), HasSubstr("JSON report"));
   EXPECT_THAT(kind_of_file("<!DOCTYPE html>\n<html>"), HasSubstr("page"));
   EXPECT_THAT(kind_of_file("<?xml version=\"1.0\"?>"), HasSubstr("JUnit"));

@@ -179,7 +179,7 @@ TEST(CaptureCase, LeavesOutNotificationsThatItCannotExplain) {
   traffic.notification("o", "k", kSetToV, stamp(kBegin));
   const CaptureScenario made = traffic.made();
   EXPECT_THAT(made.text(), Not(HasSubstr("- notification:")));
-  const std::string begin = "a notification of key k to client a is left out: ";
+  const std::string begin = "a notification of key k to client a was left out: ";
   EXPECT_THAT(made.notes, Contains(begin + "it is malformed"));
   EXPECT_THAT(made.notes, Contains(begin + "no request in this recording caused it"));
 }

@@ -36,8 +36,8 @@ TEST(CaptureLog, ReadsWhatThePluginWrites) {
 TEST(CaptureLog, SaysWhichLineIsWrongAndWhere) {
   const std::string message = R"({"topic":"t","payload":"","qos":1,"retain":false})";
   const std::pair<std::string, std::string> rows[] = {
-      {"", "it is no JSON"},
-      {"{", "it is no JSON"},
+      {"", "it is not JSON"},
+      {"{", "it is not JSON"},
       {"[]", "/: must be an object, not an array"},
       {R"({"event":"dance","time_us":1})", "an unknown event: dance"},
       {R"({"event":"start","version":1,"clock_offset_ms":0})", "the log is of another version"},

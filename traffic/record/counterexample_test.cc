@@ -158,7 +158,7 @@ TEST(RejectionText, HasTheBytesAndTheLastPackets) {
   search::JudgedRun run = rejected_run();
   const workload::Trace trace = *workload::parse_trace("c0 GET k0\nc1 GET k1\n");
   EXPECT_EQ(rejection_text(run, trace, false, {}),
-            "\nREJECTED  X-1: \n  because   so\n  at        operation 2 of 2\n"
+            "\nREJECTED  X-1:\n  because   so\n  at        operation 2 of 2\n"
             "  sent      *1\\r\\n  a=b\n  workload\n    c0 GET k0\n    c1 GET k1\n");
   run.rejection->reply = codec::Message{.payload = "+OK"};
   run.rejection->reply_bytes = 3;
