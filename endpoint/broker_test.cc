@@ -879,7 +879,7 @@ TEST(BrokerTls, WorksWithoutClientCertificate) {
 
 // What is not sent immediately is written later, from where it stands by then.
 TEST(BrokerTls, SendsMoreThanTheSocketTakesAtOnce) {
-  constexpr int kMessages = 100;
+  constexpr int kMessages = 30;
   TlsWorld world(Certificates::get().listener("server", false), [](MqttOptions&) {});
   Peer client = world.connect("c");
   const codec::Message message{
