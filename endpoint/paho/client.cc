@@ -132,6 +132,8 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
           read<std::uint32_t>(response.get_properties(), Code::MAXIMUM_PACKET_SIZE);
       // A broker that states no limit (MQTT 5, 3.2.2.3.6) leaves that of the descriptor.
       if (announced) packet_limit_ = announced;
+      takes_qos_0_only_ =
+          read<std::uint8_t>(response.get_properties(), Code::MAXIMUM_QOS) == std::uint8_t{0};
       return {};
     } catch (const mqtt::exception& error) {
       // Paho reports the reason code of a CONNACK as a return code.
@@ -187,6 +189,11 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     if (message.expiry_seconds.value_or(0) > kMaxFourByteInteger) {
       return fail(Error{ErrorKind::kInvalid, "cannot send a message expiry interval of more than " +
                                                  std::to_string(kMaxFourByteInteger) + " s"});
+    }
+    if (takes_qos_0_only_ && message.qos > 0) {
+      return fail(Error{ErrorKind::kNotAllowed,
+                        "a PUBLISH of QoS " + std::to_string(message.qos) +
+                            ": the broker announces Maximum QoS 0 (MQTT 5, 3.2.2.3.4)"});
     }
     try {
       mqtt::message_ptr out =
@@ -303,6 +310,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   std::unique_ptr<mqtt::async_client> client_;
   std::chrono::milliseconds timeout_;
   std::optional<std::uint32_t> packet_limit_;
+  bool takes_qos_0_only_ = false;
   const std::function<void()> on_event_;
 };
 
