@@ -84,15 +84,15 @@ class BuiltinClient final : public Client {
     return connection_->publish(wire::publish_of(message));
   }
 
-  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& odd) override {
+  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& raw) override {
     wire::RawPublish out{.packet = wire::publish_of(message),
-                         .more_properties = odd.more_properties,
-                         .wrong_length = odd.wrong_length};
-    out.packet.duplicate = odd.duplicate;
-    if (odd.qos_3) out.packet.qos = 3;
+                         .more_properties = raw.more_properties,
+                         .wrong_length = raw.wrong_length};
+    out.packet.duplicate = raw.duplicate;
+    if (raw.qos_3) out.packet.qos = 3;
     // Its own id may be one that is in use: that is what some cases are about.
-    out.packet.packet_id = odd.packet_id.value_or(0);
-    return connection_->publish_raw(std::move(out), odd.packet_id.has_value());
+    out.packet.packet_id = raw.packet_id.value_or(0);
+    return connection_->publish_raw(std::move(out), raw.packet_id.has_value());
   }
 
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }

@@ -524,14 +524,14 @@ Result<void, Error> Connection::publish(wire::Publish message) {
   return wait_until_written(lock);
 }
 
-Result<void, Error> Connection::publish_raw(wire::RawPublish odd, bool numbered) {
+Result<void, Error> Connection::publish_raw(wire::RawPublish raw, bool numbered) {
   Lock lock(mutex_);
   if (ended_) return fail(lost("the client is not connected"));
   if (!numbered && !has_packet_id()) return fail(no_packet_id());
-  if (!numbered) odd.packet.packet_id = next_packet_id();
-  const auto bytes = wire::encode(odd);
+  if (!numbered) raw.packet.packet_id = next_packet_id();
+  const auto bytes = wire::encode(raw);
   if (!bytes) return fail(Error{ErrorKind::kInvalid, "cannot publish: " + bytes.error()});
-  if (odd.packet.qos > 0) expect_acknowledgement(odd.packet, true);
+  if (raw.packet.qos > 0) expect_acknowledgement(raw.packet, true);
   send_bytes(*bytes);
   return wait_until_written(lock);
 }
@@ -566,13 +566,13 @@ void Connection::send_waiting() {
   }
 }
 
-void Connection::expect_acknowledgement(const wire::Publish& packet, bool odd) {
+void Connection::expect_acknowledgement(const wire::Publish& packet, bool raw) {
   // A PUBACK has the packet identifier alone; whose request was refused is known by this.
   const wire::Property* correlation = packet.properties.find(PropertyId::kCorrelationData);
   pending_[packet.packet_id] = {.correlation_data = correlation == nullptr ? "" : correlation->text,
                                 .qos = packet.qos,
                                 .received = false,
-                                .odd = odd};
+                                .raw = raw};
 }
 
 // 4.3.2, 4.3.3. A broker that was found wrong on a few connections is not waited for on each.
@@ -581,7 +581,7 @@ void Connection::await_acknowledgements(Duration timeout) {
   Lock lock(mutex_);
   const auto owed = [this] {
     return std::find_if(pending_.begin(), pending_.end(),
-                        [](const auto& each) { return !each.second.odd; });
+                        [](const auto& each) { return !each.second.raw; });
   };
   const auto done = [&] { return ended_ || (waiting_.empty() && owed() == pending_.end()); };
   // Each would wait in vain for the whole time, and a run has hundreds of them. What had not come

@@ -54,7 +54,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
   // Immediately, beyond the broker's Receive Maximum; with its own packet id, or the next one.
-  [[nodiscard]] Result<void, Error> publish_raw(wire::RawPublish odd, bool numbered);
+  [[nodiscard]] Result<void, Error> publish_raw(wire::RawPublish raw, bool numbered);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();
 
@@ -90,7 +90,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void deliver(wire::Publish& packet);
   void acknowledged(const wire::Ack& packet);
   void send_waiting();
-  void expect_acknowledgement(const wire::Publish& packet, bool odd);
+  void expect_acknowledgement(const wire::Publish& packet, bool raw);
   [[nodiscard]] Result<void, Error> wait_until_written(Lock& lock);
   void push(Event event, std::size_t bytes);
   [[nodiscard]] Event pop();
@@ -118,7 +118,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
     std::string correlation_data;
     std::uint8_t qos;
     bool received;  // its PUBREC has come
-    bool odd;       // nobody knows whether such a packet is acknowledged
+    bool raw;       // nobody knows whether such a packet is acknowledged
   };
 
   std::mutex mutex_;

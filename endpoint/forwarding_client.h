@@ -24,8 +24,8 @@ class ForwardingClient : public Client {
   Result<void, Error> publish(const codec::Message& message) override {
     return client_->publish(message);
   }
-  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& odd) override {
-    return client_->publish_raw(message, odd);
+  Result<void, Error> publish_raw(const codec::Message& message, const RawPacket& raw) override {
+    return client_->publish_raw(message, raw);
   }
   std::optional<Event> receive(Duration timeout) override { return client_->receive(timeout); }
   std::optional<Event> take() override { return client_->take(); }

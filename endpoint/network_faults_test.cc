@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "endpoint/echo_broker.h"
 #include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
@@ -18,37 +19,6 @@ constexpr std::chrono::seconds kLimit{30};
 // A PUBLISH, which comes back as a response does.
 const std::string kMessage("\x30\x04\x00\x01tx", 6);
 
-// Sends everything back to one client after the other.
-class Echo {
- public:
-  Echo() : listener_(listen_on_free_port(port_)), thread_([this] { run(); }) {}
-  ~Echo() {
-    shutdown(listener_.descriptor(), SHUT_RDWR);
-    thread_.join();
-  }
-  Echo(const Echo&) = delete;
-  Echo& operator=(const Echo&) = delete;
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-
- private:
-  void run() const {
-    while (true) {
-      const Socket client(accept(listener_.descriptor(), nullptr, nullptr));
-      if (client.descriptor() < 0) return;
-      std::string buffer(4096, '\0');
-      ssize_t got = 0;
-      do {
-        got = recv(client.descriptor(), buffer.data(), buffer.size(), 0);
-      } while (got > 0 && send(client.descriptor(), buffer.data(), static_cast<std::size_t>(got),
-                               MSG_NOSIGNAL) == got);
-    }
-  }
-
-  std::uint16_t port_ = 0;
-  Socket listener_;
-  std::thread thread_;
-};
-
 // The proxy's faults, after clients have sent until one has taken effect. `lost`: whether the bytes
 // of a client did not come back.
 struct Tried {
@@ -57,7 +27,7 @@ struct Tried {
 };
 Tried try_out(const std::string& kinds) {
   Tried out;
-  const Echo broker;
+  const EchoBroker broker;
   const auto network = NetworkFaults::start({.kinds = *parse_network_faults(kinds), .every = 20ms},
                                             {"127.0.0.1", broker.port()});
   EXPECT_TRUE(network);
@@ -88,7 +58,7 @@ TEST(NetworkFaults, InjectEachKind) {
 }
 
 TEST(NetworkFaults, AreOffAtFirst) {
-  const Echo broker;
+  const EchoBroker broker;
   const auto network = NetworkFaults::start({.kinds = {NetworkFault::kReset}, .every = 1ms},
                                             {"127.0.0.1", broker.port()});
   ASSERT_TRUE(network);

@@ -14,6 +14,7 @@
 
 #include "endpoint/cancellation.h"
 #include "endpoint/connector.h"
+#include "endpoint/echo_broker.h"
 #include "endpoint/memory_file.h"
 #include "endpoint/socket.h"
 #include "endpoint/stream.h"
@@ -67,38 +68,6 @@ class Watched : public TapWatcher {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::map<std::uint64_t, Connection> all_{};
-};
-
-// A broker that sends everything back, and ends when its client does.
-class EchoBroker {
- public:
-  EchoBroker() : listener_(listen_on_free_port(port_)), thread_([this] { run(); }) {}
-  ~EchoBroker() {
-    shutdown(listener_.descriptor(), SHUT_RDWR);
-    thread_.join();
-  }
-  EchoBroker(const EchoBroker&) = delete;
-  EchoBroker& operator=(const EchoBroker&) = delete;
-  [[nodiscard]] std::uint16_t port() const { return port_; }
-
- private:
-  void run() const {
-    while (true) {
-      const Socket client(accept(listener_.descriptor(), nullptr, nullptr));
-      if (client.descriptor() < 0) return;
-      std::string buffer(4096, '\0');
-      while (true) {
-        const ssize_t got = recv(client.descriptor(), buffer.data(), buffer.size(), 0);
-        if (got <= 0) break;
-        const auto size = static_cast<std::size_t>(got);
-        if (send(client.descriptor(), buffer.data(), size, MSG_NOSIGNAL) != got) break;
-      }
-    }
-  }
-
-  std::uint16_t port_ = 0;
-  Socket listener_;
-  std::thread thread_;
 };
 
 std::string some_bytes(std::size_t size) {
