@@ -94,7 +94,7 @@ struct CaseState {
   std::map<std::string, endpoint::Duration> expiries;  // when the PX of a key has passed for sure
   judge::Fillings fillings;
   std::size_t largest_payload = 0;  // that this case has sent
-  std::size_t first_cases = 0;      // clients that probed a missing response
+  std::size_t probers = 0;          // clients that probed a missing response
   std::size_t fences = 0;           // keys that proved a missing notification
 };
 

@@ -41,15 +41,14 @@ class Question {
 
 // Is a client that has nothing to do with the case answered?
 bool another_is_answered(std::optional<codec::Verb> unanswered, CaseState& state) {
-  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.first_cases));
+  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.probers));
   auto connection = state.session.connect({.client_id = id});
   if (!connection) return false;
-  RequestClient counter_example(
-      "witness", std::move(*connection), id, state.clock,
-      Recording{state.result.transcript, state.start, state.settings.transcripts});
-  if (!counter_example.raw().subscribe(counter_example.response_topic())) return false;
-  const Question asked(counter_example, unanswered, state);
-  return counter_example.pump_until([&] { return asked.answered(); }, state.scaled(kStandstill));
+  RequestClient prober("witness", std::move(*connection), id, state.clock,
+                       Recording{state.result.transcript, state.start, state.settings.transcripts});
+  if (!prober.raw().subscribe(prober.response_topic())) return false;
+  const Question asked(prober, unanswered, state);
+  return prober.pump_until([&] { return asked.answered(); }, state.scaled(kStandstill));
 }
 
 }  // namespace

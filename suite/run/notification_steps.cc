@@ -347,23 +347,22 @@ MaybeProblem prove_no_notification(const scenario::SilenceStep& step, RequestCli
 }
 
 // By a client that has nothing to do with the case.
-MaybeProblem note_first_case(const std::string& key, CaseState& state) {
-  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.first_cases));
+MaybeProblem write_as_prober(const std::string& key, CaseState& state) {
+  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.probers));
   auto connection = state.session.connect({.client_id = id});
   if (!connection) return lost(connection.error());
-  RequestClient counter_example(
-      "witness", std::move(*connection), id, state.clock,
-      Recording{state.result.transcript, state.start, state.settings.transcripts});
-  if (auto done = counter_example.raw().subscribe(counter_example.response_topic()); !done) {
+  RequestClient prober("witness", std::move(*connection), id, state.clock,
+                       Recording{state.result.transcript, state.start, state.settings.transcripts});
+  if (auto done = prober.raw().subscribe(prober.response_topic()); !done) {
     return lost(done.error());
   }
-  codec::Message message = counter_example.request({"SET", key, "fence"});
+  codec::Message message = prober.request({"SET", key, "fence"});
   // Req: HLC-REQUIRED-1
   message.user_properties.emplace_back(codec::kTimestampProperty,
                                        hlc::format({state.store_wall_ms(), 0, id}));
-  const auto sent = counter_example.send(std::move(message));
+  const auto sent = prober.send(std::move(message));
   if (!sent) return lost(sent.error());
-  if (counter_example.await(**sent, state.reply_timeout()) && (*sent)->reply &&
+  if (prober.await(**sent, state.reply_timeout()) && (*sent)->reply &&
       (*sent)->reply->is(codec::ReplyKind::kOk)) {
     return std::nullopt;
   }
@@ -481,7 +480,7 @@ MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
   // Req: NTF-SELF-1. A store may leave out notifications of a client's own changes: then the change
   // of another client has to prove the silence.
   return prove_no_notification(
-      step, **observer, [&](const std::string& key) { return note_first_case(key, state); }, state);
+      step, **observer, [&](const std::string& key) { return write_as_prober(key, state); }, state);
 }
 
 }  // namespace fencepost::run

@@ -459,11 +459,11 @@ CaseResult* find_first_case(SuiteResult& result, codec::Divergence divergence) {
 void check_consistency(SuiteResult& result) {
   forget_first_cases(result);
   for (const auto& [divergence, forms] : result.forms) {
-    CaseResult* counter_example = forms.size() < 2 ? nullptr : find_first_case(result, divergence);
-    if (counter_example == nullptr) continue;
+    CaseResult* first = forms.size() < 2 ? nullptr : find_first_case(result, divergence);
+    if (first == nullptr) continue;
     const std::string form(codec::name(divergence));
-    counter_example->verdict = Verdict::kFailed;
-    counter_example->failure = failure_of(
+    first->verdict = Verdict::kFailed;
+    first->failure = failure_of(
         {.message = "the endpoint mixes both forms of " + form,
          .expected =
              "the same form in every case: that of the documented or of the deployed dialect",
@@ -472,7 +472,7 @@ void check_consistency(SuiteResult& result) {
          .subject = form,
          .kind = judge::Mismatch::kMixedForms},
         {});
-    counter_example->failure.position = counter_example->test_case->position;
+    first->failure.position = first->test_case->position;
   }
 }
 

@@ -645,11 +645,11 @@ TEST(SuiteDialect, FailsOneCaseOfAnEndpointThatMixesForms) {
   EXPECT_EQ(result.summary.passed, 3U);
   EXPECT_EQ(result.summary.failed, 1U);
   EXPECT_EQ(observed_dialect(result), "mixed");
-  const CaseResult& counter_example = result.cases[0];
-  EXPECT_EQ(counter_example.failure.requirement, "RESP-INVALID-1");
-  EXPECT_EQ(counter_example.failure.message, "the endpoint mixes both forms of set-not-applied");
-  EXPECT_EQ(counter_example.failure.step, 0U);
-  EXPECT_EQ(counter_example.failure.position.line, counter_example.test_case->position.line);
+  const CaseResult& first = result.cases[0];
+  EXPECT_EQ(first.failure.requirement, "RESP-INVALID-1");
+  EXPECT_EQ(first.failure.message, "the endpoint mixes both forms of set-not-applied");
+  EXPECT_EQ(first.failure.step, 0U);
+  EXPECT_EQ(first.failure.position.line, first.test_case->position.line);
 }
 
 // Callers that change verdicts summarize again.
