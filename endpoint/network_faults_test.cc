@@ -1,7 +1,9 @@
 #include "endpoint/network_faults.h"
 
+#include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include <sys/socket.h>
 
@@ -33,14 +35,17 @@ Tried try_out(const std::string& kinds) {
   EXPECT_TRUE(network);
   const auto end = std::chrono::steady_clock::now() + kLimit;
   (*network)->set_on(true);
+  // Open until the count below: a client that closes its connection has ended it itself.
+  std::optional<Socket> client;
   while (out.log.empty() && std::chrono::steady_clock::now() < end) {
-    const auto client = connect_tcp("127.0.0.1", (*network)->port(), kLimit);
-    while (client && exchange(*client, kMessage, kMessage.size(), kLimit) == kMessage &&
-           out.log.empty()) {
+    auto connected = connect_tcp("127.0.0.1", (*network)->port(), kLimit);
+    if (!connected) continue;
+    client.emplace(std::move(*connected));
+    while (exchange(*client, kMessage, kMessage.size(), kLimit) == kMessage && out.log.empty()) {
       out.log = (*network)->take_log();
     }
     if (out.log.empty()) out.log = (*network)->take_log();
-    out.lost = client && exchange(*client, kMessage, kMessage.size(), kLimit) != kMessage;
+    out.lost = exchange(*client, kMessage, kMessage.size(), kLimit) != kMessage;
   }
   EXPECT_EQ((*network)->ended_themselves(), 0);
   return out;
