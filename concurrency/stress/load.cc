@@ -533,7 +533,7 @@ void Load::clean_up() {
     }
     return sent - answered <= most;
   };
-  for (const std::string& key : left_keys_) {
+  const auto request_deletion = [&](const std::string& key, bool with_token) {
     constexpr std::size_t kDigits = 7;
     const std::string number = std::to_string(sent);
     codec::Message request;
@@ -542,10 +542,15 @@ void Load::clean_up() {
     request.response_topic = codec::recommended_response_topic(id);
     request.correlation_data =
         "clean-up-" + std::string(kDigits - std::min(kDigits, number.size()), '0') + number;
-    request.user_properties.emplace_back(codec::kTokenProperty, hlc::format(token));
-    if (!slot.client->publish(request)) return;
+    if (with_token) request.user_properties.emplace_back(codec::kTokenProperty, hlc::format(token));
+    if (!slot.client->publish(request)) return false;
     ++sent;
-    if (!read_until(kAtOnce)) return;
+    return read_until(kAtOnce);
+  };
+  for (const std::string& key : left_keys_) {
+    // With a token for a key that has one, without for one that a token is refused for. Req:
+    // FT-OPEN-2
+    if (!request_deletion(key, true) || !request_deletion(key, false)) return;
   }
   read_until(0);
 }

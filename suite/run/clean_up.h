@@ -21,8 +21,9 @@ struct WrittenKeys {
 };
 
 // Sends a DEL for each key, from a client of `pool` (null: from a connection of its own), and waits
-// for the replies, at most `written.timeout`. Failures are ignored: a key that stays has the prefix
-// of its run, by which its owner can find it. Blocks; as thread safe as the session.
+// for the replies, at most `written.timeout`. A DEL that is refused with the token is repeated
+// without, which is waited for as long again (FT-OPEN-2). Failures are ignored: a key that stays
+// has the prefix of its run, by which its owner can find it. Blocks; as thread safe as the session.
 void remove_keys(endpoint::Session& session, const WrittenKeys& written,
                  ClientPool* pool = nullptr);
 

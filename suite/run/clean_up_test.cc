@@ -105,6 +105,24 @@ TEST(CleanUpAfterLoss, AsksNobodyWhenTheEndpointIsGone) {
   EXPECT_THAT(cleaners(endpoint), IsEmpty());
 }
 
+// Req: FT-OPEN-2
+TEST(CleanUp, DeletesKeysWithoutATokenWhereAStoreRefusesTokensForThese) {
+  const auto keys = std::make_shared<std::size_t>(99);
+  const Behaviour conforming = reference_store({}, keys);
+  FakeEndpoint endpoint({.behaviour = [&](const Published& request) -> Effects {
+    const bool plain = request.message.payload.ends_with("plain\r\n");
+    const bool has_token = request.message.property(codec::kTokenProperty) != nullptr;
+    if (verb_of(request) != Verb::kDel || !plain || !has_token) return conforming(request);
+    return {reply(request, "-ERR a fencing token is not expected\r\n")};
+  }});
+  EXPECT_EQ(outcome_text(run_on(endpoint, case_of({.steps = R"(
+- {set: {key: plain, value: "v"}, expect: ok}
+- {set: {key: fenced, value: "v", ft: now + 60s}, expect: ok}
+)"}))),
+            "passed");
+  EXPECT_EQ(*keys, 0U);
+}
+
 TEST(CleanUp, ConnectsNobodyWhenThereIsNothingToRemove) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   EXPECT_EQ(outcome_text(run_on(endpoint, case_of({.steps = "- get: k\n  expect: missing\n"}))),
