@@ -46,11 +46,13 @@ bool is_adapter_error(const ClientSuiteResult& result) {
   return result.ended_by && result.ended_by->kind == SuiteErrorKind::kAdapter;
 }
 
-std::string_view verdict_word(const ClientSuiteResult& result) {
+// "part": a part of the cases was selected, and none has failed.
+std::string_view verdict_word(const ClientSuiteResult& result, const CertificateContext& context) {
   if (is_adapter_error(result)) return "adapter error";
   if (result.count(CaseVerdict::kFailed) > 0) return "not conformant";
   if (result.stopped) return "stopped early";
-  return result.count(CaseVerdict::kPassed) > 0 ? "conformant" : "nothing judged";
+  if (result.count(CaseVerdict::kPassed) == 0) return "nothing judged";
+  return selection_text(context).empty() ? "conformant" : "part";
 }
 
 // For a packet, the rule says what is expected.
@@ -234,7 +236,14 @@ std::string summary_text(const ClientSuiteResult& result, const CertificateConte
     out += fmt::format("  the adapter was restarted {}\n", text::counted(result.restarts, "time"));
   }
   const std::string selection = selection_text(context);
-  return out + fmt::format("client: {}{}\n", verdict_word(result),
+  const std::string_view word = verdict_word(result, context);
+  if (word == "part") {
+    return out + fmt::format(
+                     "client: partial run without a failure: {} selected; not a statement "
+                     "of conformance\n",
+                     selection);
+  }
+  return out + fmt::format("client: {}{}\n", word,
                            selection.empty() ? "" : " (" + selection + " selected)");
 }
 
@@ -244,7 +253,7 @@ std::string json_of(const ClientSuiteResult& result, const CertificateContext& c
                                 {"adapter", line_text(result.greeting.name)},
                                 {"capabilities", result.greeting.capabilities},
                                 {"profile", context.profile},
-                                {"verdict", verdict_word(result)},
+                                {"verdict", verdict_word(result, context)},
                                 {"selected", context.selected},
                                 {"all_cases", context.all_cases},
                                 {"passed", result.count(CaseVerdict::kPassed)},

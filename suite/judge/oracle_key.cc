@@ -93,6 +93,7 @@ class Outcomes {
     // Several points: a store that refuses a malformed one here may ignore one far ahead, or one of
     // another verb.
     refuse(stamp, {open, {}, kRefused, true});
+    if (stamp.may_be_missing) refuse(ErrorCode::kMissingTimestamp, {open, {}, kRefused, true});
     if (stamp.far) refuse(*stamp.far, {open, {}, kRefused, true});
   }
 

@@ -1,6 +1,7 @@
 // Which rule a rejection names: that of the table of attribution.
 #include "suite/judge/oracle.h"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,7 +39,7 @@ class Conversation {
 
   // The judgement on the reply. A SET that applies gets a version.
   Judgement ask(const std::vector<std::string_view>& arguments, std::string_view answer,
-                const std::string& ft = {}, const std::string& ts = {}) {
+                const std::string& ft = {}, const std::optional<std::string>& ts = {}) {
     now_ += milliseconds{10};
     codec::Message request;
     request.topic = codec::kRequestTopic;
@@ -46,7 +47,7 @@ class Conversation {
     request.response_topic = codec::recommended_response_topic(kClient);
     request.correlation_data = "1";
     const bool sets = arguments.front() == "SET";
-    if (sets) request.user_properties.emplace_back("__ts", ts.empty() ? stamp(now_) : ts);
+    if (sets || ts) request.user_properties.emplace_back("__ts", ts.value_or(stamp(now_)));
     if (!ft.empty()) request.user_properties.emplace_back("__ft", ft);
     codec::Message reply;
     reply.topic = *request.response_topic;
@@ -168,6 +169,39 @@ TEST(Oracle, TakesEitherRefusalOfAGreatCounterFarAhead) {
   }
   Conversation store;
   expect_broken(store.ask({"SET", "k", "v"}, kSyntaxError, {}, far), "HLC-SKEW-1");
+}
+
+// A store that takes the greatest counter of an earlier time need not count on from one of a later
+// time. (Req: HLC-PARSE-OPEN-2)
+TEST(Oracle, TakesARefusalOfACounterThatCannotBeCountedOnAfterItWasTaken) {
+  for (const char* counter :
+       {"2147483647", "4294967295", "9223372036854775807", "18446744073709551615"}) {
+    Conversation store;
+    const auto at = [&](milliseconds when) {
+      return std::to_string((kBegin + when).count()) + ":" + counter + ":client";
+    };
+    EXPECT_NE(store.ask({"SET", "k", "v"}, kOk, stamp(kBegin), at(milliseconds{-60'000})).answer,
+              Answer::kRejected);
+    EXPECT_NE(
+        store.ask({"SET", "k", "v"}, "-ERR malformed timestamp\r\n", {}, at(milliseconds{50'000}))
+            .answer,
+        Answer::kRejected)
+        << counter;
+  }
+}
+
+// (Req: HLC-REQUIRED-OPEN-1, ENV-PROPERTY-OPEN-2)
+TEST(Oracle, TakesEachRefusalOfAnEmptyTimestampThatIsNotNeeded) {
+  for (const char* error : {"malformed timestamp", "missing timestamp"}) {
+    const std::string answer = "-ERR " + std::string(error) + "\r\n";
+    for (const char* verb : {"GET", "DEL"}) {
+      Conversation store;
+      EXPECT_NE(store.ask({verb, "k"}, answer, {}, "").answer, Answer::kRejected) << verb << error;
+    }
+  }
+  Conversation store;
+  expect_broken(store.ask({"GET", "k"}, "-ERR missing timestamp\r\n", {}, stamp(kBegin)),
+                "GET-MISS-1");
 }
 
 // A wall clock that no 63 bits hold is no timestamp, or one too far ahead.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <limits>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -61,11 +62,22 @@ void add_doubts_of_node(std::string_view node, bool is_token, std::vector<Unspec
   if (!plain) out.push_back({kRule, "an unusual node id", {}});
 }
 
+// The greatest of some width: what a store answers depends on whether its clock has to count on
+// from there, so one answer says nothing of the next. (Req: HLC-PARSE-OPEN-2)
+bool may_overflow(std::uint64_t counter) {
+  return counter == kMaxPortableCounter || counter == kMaxCounterOf32Bits ||
+         counter == store::kMaxRequestCounter ||
+         counter == std::numeric_limits<std::uint64_t>::max();
+}
+
 std::optional<UnspecifiedChoice> doubt_of_counter(std::string_view digits, bool is_token) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-2";
   std::uint64_t counter = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), counter);
   if (read.ec != std::errc()) return UnspecifiedChoice{kRule, "beyond 64 bits", {}};
+  if (!is_token && may_overflow(counter)) {
+    return UnspecifiedChoice{kRule, "the next __ts would overflow", {}, true};
+  }
   if (counter > store::kMaxRequestCounter) {
     return UnspecifiedChoice{kRule, is_token ? "__ft beyond 63 bits" : "__ts beyond 63 bits", {}};
   }
