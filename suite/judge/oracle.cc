@@ -322,7 +322,10 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   // store's.
   if (answered.version) nodes.insert(answered.version->node);
   if (fitting.change == Change::kSet && command.expires_after) {
-    known.expires_from = asked.sent + *command.expires_after;
+    // The expiry of the value before may still be to be notified. Req: SET-PX-OPEN-8
+    if (asked.sent > known.notified_until) {
+      known.expires_from = asked.sent + *command.expires_after;
+    }
     known.notified_until =
         asked.received + *command.expires_after + options.expiry_slack + kExpiryNotified;
   }

@@ -31,6 +31,7 @@ std::string stamp(milliseconds time, std::string_view node = "client") {
 class Conversation {
  public:
   std::string token = stamp(kBegin);  // a right one
+  std::string client{kClient};
 
   explicit Conversation(OracleOptions options = {.clock = {.low_ms = -1, .high_ms = 1},
                                                  .starts_empty = true,
@@ -44,7 +45,7 @@ class Conversation {
     codec::Message request;
     request.topic = codec::kRequestTopic;
     request.payload = codec::encode_command(arguments);
-    request.response_topic = codec::recommended_response_topic(kClient);
+    request.response_topic = codec::recommended_response_topic(client);
     request.correlation_data = "1";
     const bool sets = arguments.front() == "SET";
     if (sets || ts) request.user_properties.emplace_back("__ts", ts.value_or(stamp(now_)));
@@ -59,7 +60,7 @@ class Conversation {
     }
     Exchange exchange(std::move(request), now_, now_.count());
     exchange.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
-    return oracle_.judge(kClient, exchange);
+    return oracle_.judge(client, exchange);
   }
 
   // A request with a response topic that is forbidden, and no reply.
@@ -71,8 +72,12 @@ class Conversation {
     request.response_topic = std::string(codec::kRequestTopic);
     request.correlation_data = "1";
     request.user_properties.emplace_back("__ts", stamp(now_));
-    return oracle_.judge(kClient, Exchange(std::move(request), now_, now_.count()));
+    return oracle_.judge(client, Exchange(std::move(request), now_, now_.count()));
   }
+
+  void pass(milliseconds time) { now_ += time; }
+
+  Judgement missing() { return oracle_.missing(client, now_); }
 
   // The deletion of `key` is notified while a KEYNOTIFY of it is in flight, or while nothing is.
   Judgement notified_of_deletion(std::string_view key, bool while_asked) {
@@ -80,13 +85,13 @@ class Conversation {
     if (while_asked) {
       codec::Message request;
       request.payload = codec::encode_command({"KEYNOTIFY", key});
-      oracle_.asked(kClient, Exchange(std::move(request), now_, now_.count()), now_);
+      oracle_.asked(client, Exchange(std::move(request), now_, now_.count()), now_);
     }
     codec::Message notified;
-    notified.topic = *codec::notification_topic(kClient, key);
+    notified.topic = *codec::notification_topic(client, key);
     notified.payload = codec::encode_command({"NOTIFY", "DELETE"});
     notified.user_properties.emplace_back("__ts", stamp(kBegin + milliseconds{11}, "store"));
-    return oracle_.notified(kClient, notified, now_);
+    return oracle_.notified(client, notified, now_);
   }
 
  private:
@@ -187,6 +192,25 @@ TEST(Oracle, TakesARefusalOfACounterThatCannotBeCountedOnAfterItWasTaken) {
             .answer,
         Answer::kRejected)
         << counter;
+  }
+}
+
+// The store notices an expiry when the key is used, and then notifies also a client that has
+// registered after it. (Req: SET-PX-OPEN-8)
+TEST(Oracle, AnExpiryIsNotifiedLateAlsoBehindTheNextValueThatExpires) {
+  Conversation store;
+  EXPECT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
+  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+  store.pass(milliseconds{600});
+  EXPECT_NE(store.missing().answer, Answer::kRejected);
+  store.client = "later";
+  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+  store.client = kClient;
+  EXPECT_NE(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kRejected);
+  for (const std::string_view client : {kClient, std::string_view("later")}) {
+    store.client = client;
+    const Judgement judgement = store.notified_of_deletion("k", false);
+    EXPECT_NE(judgement.answer, Answer::kRejected) << client << judgement.because;
   }
 }
 
