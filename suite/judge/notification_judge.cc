@@ -283,8 +283,9 @@ void NotificationJudge::allow_expiry_before(const KeyKnowledge& key, std::string
 
 void NotificationJudge::stopped(const KeyKnowledge& key, std::string_view key_name,
                                 std::string_view client_id, microseconds at) {
-  // Otherwise it would have come before the response to the STOP.
-  if (!basis_.binds("NTF-ORDER-1")) allow_expiry_before(key, key_name, client_id, at);
+  // NTF-ORDER-1 says nothing of it: no response shows when the key has expired, and the store may
+  // notice it while the STOP is in flight. (Req: SET-PX-OPEN-8)
+  allow_expiry_before(key, key_name, client_id, at);
 }
 
 void NotificationJudge::disconnected(KeyTable& keys, std::string_view client_id, microseconds at) {

@@ -214,6 +214,20 @@ TEST(Oracle, AnExpiryIsNotifiedLateAlsoBehindTheNextValueThatExpires) {
   }
 }
 
+// (Req: SET-PX-OPEN-8, NTF-ORDER-1)
+TEST(Oracle, AnExpiryThatIsNoticedWhileAStopIsInFlightMayBeNotifiedBehindIt) {
+  for (const char* px : {"25", "60000"}) {
+    Conversation store;
+    EXPECT_EQ(store.ask({"SET", "k", "v", "PX", px}, kOk).answer, Answer::kAccepted);
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    store.pass(milliseconds{20});
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k", "STOP"}, kOk).answer, Answer::kAccepted);
+    const Judgement judgement = store.notified_of_deletion("k", false);
+    EXPECT_EQ(judgement.answer == Answer::kRejected, px == std::string_view("60000"))
+        << judgement.because;
+  }
+}
+
 // (Req: HLC-REQUIRED-OPEN-1, ENV-PROPERTY-OPEN-2)
 TEST(Oracle, TakesEachRefusalOfAnEmptyTimestampThatIsNotNeeded) {
   for (const char* error : {"malformed timestamp", "missing timestamp"}) {
