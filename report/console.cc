@@ -546,7 +546,7 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
 // What the endpoint lacks, and for how many cases: a verdict is of what ran.
 void Console::print_skipped(const run::SuiteResult& result) {
   const SkippedCases skipped = skipped_cases(result);
-  if (skipped.missing.empty() && skipped.too_large == 0) return;
+  if (skipped.missing.empty() && skipped.too_large + skipped.too_slow == 0) return;
   std::string text;
   for (const MissingCapability& each : skipped.missing) {
     text += fmt::format("{}{} need{} {}", text.empty() ? "" : ", ", each.cases,
@@ -556,7 +556,11 @@ void Console::print_skipped(const run::SuiteResult& result) {
     text += fmt::format("{}{} send{} more than the endpoint takes", text.empty() ? "" : ", ",
                         skipped.too_large, skipped.too_large == 1 ? "s" : "");
   }
-  if (skipped.otherwise > 0) text += fmt::format(", {} by the baseline", skipped.otherwise);
+  if (skipped.too_slow > 0) {
+    text += fmt::format("{}{} need{} a faster endpoint", text.empty() ? "" : ", ", skipped.too_slow,
+                        skipped.too_slow == 1 ? "s" : "");
+  }
+  if (skipped.by_baseline > 0) text += fmt::format(", {} by the baseline", skipped.by_baseline);
   line("skipped: " + text + ": docs/DESCRIPTORS.md");
 }
 

@@ -107,7 +107,10 @@ SkippedCases skipped_cases(const run::SuiteResult& result) {
     const bool capability = std::any_of(
         known.begin(), known.end(), [&](const run::Capability& row) { return row.name == name; });
     const bool too_large = reason.starts_with(run::kTooLargeToSend);
-    ++(capability ? missing[name] : too_large ? out.too_large : out.otherwise);
+    ++(!entry.baseline.empty() ? out.by_baseline
+       : capability            ? missing[name]
+       : too_large             ? out.too_large
+                               : out.too_slow);
   }
   for (const run::Capability& row : run::all_capabilities()) {
     if (!missing.contains(row.name)) continue;

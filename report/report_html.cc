@@ -257,9 +257,13 @@ std::string unchecked(const run::SuiteResult& result) {
     items += fmt::format("<li><b>{}</b> {} a packet that is larger than the endpoint takes</li>\n",
                          skipped.too_large, skipped.too_large == 1 ? "sends" : "send");
   }
-  if (skipped.otherwise > 0) {
-    items += fmt::format("<li><b>{}</b> {} skipped by the baseline</li>\n", skipped.otherwise,
-                         skipped.otherwise == 1 ? "is" : "are");
+  if (skipped.too_slow > 0) {
+    items += fmt::format("<li><b>{}</b> {} a faster endpoint</li>\n", skipped.too_slow,
+                         skipped.too_slow == 1 ? "needs" : "need");
+  }
+  if (skipped.by_baseline > 0) {
+    items += fmt::format("<li><b>{}</b> {} skipped by the baseline</li>\n", skipped.by_baseline,
+                         skipped.by_baseline == 1 ? "is" : "are");
   }
   if (items.empty()) return {};
   return fmt::format(
