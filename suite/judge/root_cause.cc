@@ -56,6 +56,10 @@ std::set<std::string> rules_of(const Testimony& failure) {
   return out;
 }
 
+// The rules of a family, FT-ACCEPT-1 and -2, say the same of different requests. A fault usually
+// breaks several of them: against other rules they are weighed together.
+std::string family_of(const std::string& rule) { return rule.substr(0, rule.rfind('-')); }
+
 using Failures = std::vector<std::size_t>;
 using Counts = std::map<std::string, std::size_t>;
 
@@ -125,35 +129,69 @@ class Explainer {
       const auto found = counts.find(rule);
       return found == counts.end() ? 0.0 : static_cast<double>(found->second);
     };
-    // With one more: a rule that is only suspected has no failed case, and is not impossible for
-    // that.
-    return (of(failed_) + 1) / (of(failed_) + of(passed_) + 1);
+    // A rule that is only a candidate has no failed case, and is not impossible for that.
+    constexpr double kNever = 0.5;
+    return (of(failed_) + kNever) / (of(failed_) + of(passed_) + kNever);
+  }
+
+  // What failures say of a rule, or of all rules of a family.
+  struct Support {
+    double score = 0;
+    double explained = 0;  // failures that may come of it
+  };
+  void add(const Testimony& failure, std::map<std::string, Support>& rules,
+           std::map<std::string, Support>& families) const {
+    std::map<std::string, Support> of_family;
+    for (const std::string& rule : rules_of(failure)) {
+      if (!can_be_named(failure, rule)) continue;
+      const double score = weight(failure, rule);
+      const bool explains = speaks_for(failure, rule) || candidates(failure, rule);
+      rules[rule].score += score;
+      if (explains) ++rules[rule].explained;
+      Support& family = of_family[family_of(rule)];
+      family.score = std::max(family.score, score);
+      if (explains) family.explained = 1;
+    }
+    for (const auto& [family, support] : of_family) {
+      families[family].score += support.score;
+      families[family].explained += support.explained;
+    }
   }
 
   [[nodiscard]] std::string best_rule(const std::vector<Failures>& groups) const {
-    std::map<std::string, double> scores;
-    std::map<std::string, double> explained;
+    std::map<std::string, Support> rules;
+    std::map<std::string, Support> families;
     double all = 0;
     for (const Failures& group : groups) {
       for (const std::size_t i : group) {
-        const Testimony& each = all_[i];
+        add(all_[i], rules, families);
         ++all;
-        for (const std::string& rule : rules_of(each)) {
-          if (!can_be_named(each, rule)) continue;
-          scores[rule] += weight(each, rule);
-          if (speaks_for(each, rule) || candidates(each, rule)) ++explained[rule];
-        }
+      }
+    }
+    // What few of the failures come of is less likely than what all may come of.
+    const auto likely = [&](const Support& support, const std::string& rule) {
+      return support.score * likelihood(rule) * (support.explained + 1) / (all + 1);
+    };
+    // Of each family the likeliest: they are in the order of their names.
+    std::vector<std::string> best_of_families;
+    for (const auto& [rule, support] : rules) {
+      const bool same =
+          !best_of_families.empty() && family_of(best_of_families.back()) == family_of(rule);
+      if (!same) {
+        best_of_families.push_back(rule);
+      } else if (likely(support, rule) >
+                 likely(rules[best_of_families.back()], best_of_families.back())) {
+        best_of_families.back() = rule;
       }
     }
     // Where no rule can be named, it is the one to which the failure is attributed, so that all
     // failures get explained.
     std::string best(all_[groups.front().front()].requirement);
     double most = 0;
-    for (const auto& [rule, score] : scores) {
-      // What few of the failures come of is less likely than what all may come of.
-      const double likely = score * likelihood(rule) * (explained[rule] + 1) / (all + 1);
-      if (likely <= most) continue;
-      most = likely;
+    for (const std::string& rule : best_of_families) {
+      const double value = likely(families[family_of(rule)], rule);
+      if (value <= most) continue;
+      most = value;
       best = rule;
     }
     return best;

@@ -90,6 +90,27 @@ TEST_F(RootCauses, OfARuleAreOne) {
   EXPECT_THAT(found[0].groups, ElementsAre(ElementsAre(0, 2), ElementsAre(1)));
 }
 
+// A rule that is a candidate of all failures has not more to say than three rules of one family,
+// of which each failure shows one.
+TEST_F(RootCauses, WeighRulesOfAFamilyTogether) {
+  std::string text = "requirements:\n";
+  for (const char* rule : {"A-STEP-1", "A-STEP-2", "A-STEP-3", "X-OTHER-1"}) {
+    text += std::string("  - {id: ") + rule +
+            ", level: must, binds: store, text: T, section: S, documents: [], source: deployed, "
+            "observe: O}\n";
+  }
+  std::vector<scenario::LoadError> errors;
+  catalogue_ = scenario::Catalogue::load({"requirements.yaml", text}, errors);
+  ASSERT_THAT(errors, SizeIs(0));
+  const std::vector<std::string> suspect = {"X-OTHER-1"};
+  const std::vector<std::string> about = {"A-STEP-1"};
+  const auto found = of({{"A-STEP-1", "x", suspect, about},
+                         {"A-STEP-2", "y", suspect, about},
+                         {"A-STEP-3", "z", suspect, about},
+                         {"A-STEP-3", "u", suspect, about}});
+  EXPECT_EQ(found.front().rule, "A-STEP-3");
+}
+
 TEST_F(RootCauses, OfTwoRulesThatSpeakForThemselvesAreTwo) {
   EXPECT_THAT(of({{"A", "x", {}, {"A"}}, {"B", "y", {}, {"B"}}}), SizeIs(2));
 }
