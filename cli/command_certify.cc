@@ -1,5 +1,10 @@
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -17,6 +22,7 @@
 #include "report/github.h"
 #include "report/in_isolation.h"
 #include "report/last_failed.h"
+#include "report/progress_line.h"
 #include "report/report.h"
 #include "report/resume.h"
 #include "report/run_evidence.h"
@@ -24,6 +30,8 @@
 #include "suite/run/run_end.h"
 #include "suite/scenario/library.h"
 #include "suite/target/target.h"
+#include "traffic/record/enumeration_phase.h"
+#include "traffic/search/explore_report.h"
 
 namespace fencepost::cli {
 namespace {
@@ -54,6 +62,7 @@ std::string command_line(const CertifyOptions& options, std::uint64_t seed) {
       .flag("--fresh-connections", options.fresh_connections)
       .flag("--shuffle", options.shuffle)
       .option("--stress", options.stress == "none" ? "none" : "")
+      .option("--depth", options.depth ? std::to_string(*options.depth) : "")
       .option("--baseline", options.baseline.file)
       .option("--seed", std::to_string(seed))
       .text();
@@ -98,6 +107,7 @@ struct Plan {
   report::ReportContext context;
   baseline::RunBaseline baseline;
   std::chrono::milliseconds stress_time{0};   // 0: no stress phase
+  std::size_t depth = 0;                      // of the enumeration; 0: there is none
   std::optional<report::SavedRun> earlier{};  // that this run resumes
 };
 
@@ -238,7 +248,8 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .suite = {},
             .context = {},
             .baseline = std::move(*baseline),
-            .stress_time = *stress_time};
+            .stress_time = *stress_time,
+            .depth = options.depth.value_or(all_cases && options.selection.shard <= 1 ? 1 : 0)};
   const bool nothing_failed = !options.last_failed.empty() && options.selection.run.empty();
   if (!nothing_failed) plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
@@ -348,9 +359,54 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
                                      .stop_at_violation = result.summary.expected_failures == 0,
                                      .keep = std::move(keep)},
                                     endpoint, stop_flag());
-  concurrency::mark_failures(stress, plan.library.catalogue, options.strict, result);
+  run::mark_failures(stress.findings, plan.library.catalogue, options.strict, result);
   result.stress = std::move(stress);
   plan.context.stopped_because = concurrency::end_stress_phase(endpoint, stop_flag(), result);
+}
+
+// All short workloads, where nothing has failed: what fails is found sooner by a case.
+void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
+                     run::SuiteResult& result) {
+  // Nobody waits for long for what was not asked for.
+  constexpr std::chrono::milliseconds kLeastTime{5'000};
+  std::optional<std::chrono::milliseconds> time;
+  if (!options.depth) {
+    time = std::max(kLeastTime, std::chrono::ceil<std::chrono::milliseconds>(2 * result.duration));
+  }
+  run::SuiteOptions suite = plan.suite;
+  suite.settings.profile = result.basis.dialect == codec::DialectId::kDeployed
+                               ? codec::Profile::kDeployed
+                               : codec::Profile::kDocumented;
+  suite.settings.edition = result.basis.edition;
+  std::set<std::string, std::less<>> known;
+  for (const run::CaseResult& each : result.cases) {
+    if (each.verdict == run::Verdict::kExpectedFailure) known.insert(each.failure.requirement);
+  }
+  // Standard output may be that of a report.
+  const bool quiet = options.quiet || options.progress_only;
+  report::ProgressLine line(report::console_options(stdout).live && !quiet, quiet);
+  run::EnumerationResult enumeration = record::run_enumeration(
+      {.call = {.program = options.program,
+                .endpoint = options.endpoint.empty() ? "" : endpoint::redacted(options.endpoint),
+                .descriptor = options.descriptor,
+                .profile = options.profile == "auto" ? "" : options.profile,
+                .edition = options.edition == "auto" ? "" : options.edition,
+                .driver = options.driver,
+                .timeout_scale = suite.settings.timeout_scale},
+       .library = plan.library,
+       .suite = suite,
+       .run_id = random_run_id(),
+       .round_trip = plan.context.preflight.round_trip_p50,
+       .depth = plan.depth,
+       .time = time,
+       .known = std::move(known)},
+      endpoint, stop_flag(), [&](const search::ExploreProgress& progress) {
+        line.show(progress.elapsed, [&] { return search::progress_text(progress); });
+      });
+  line.clear();
+  run::mark_failures(enumeration.findings, plan.library.catalogue, options.strict, result);
+  result.endpoint_lost = result.endpoint_lost || enumeration.error.starts_with("the endpoint");
+  result.enumeration = std::move(enumeration);
 }
 
 // What became of a baseline that was to be fixed.
@@ -429,6 +485,10 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
     run_stress(options, plan, direct, evidence, result);
   }
+  const bool sound = exit_code(result) == run::ExitCode::kConformant;
+  if (plan.depth > 0 && sound && plan.context.stopped_because.empty()) {
+    run_enumeration(options, plan, direct, result);
+  }
   console.end(result, plan.library.catalogue, plan.context);
   print_news(known);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
@@ -436,6 +496,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   const bool kept = evidence.end(
       report::run_end_json(report::RunEnd{.verdicts = std::move(verdicts),
                                           .stress = result.stress,
+                                          .enumeration = result.enumeration,
                                           .stopped_because = plan.context.stopped_because,
                                           .endpoint_lost = result.endpoint_lost}),
       written, spare_place());

@@ -92,6 +92,7 @@ CertifyOptions run_options(const CompareOptions& options,
   run.program = options.program;
   run.progress_only = true;
   run.stress = "none";  // only cases can be compared
+  run.depth = 0;
   if (!options.profile.empty()) run.profile = options.profile;
   if (!like) {
     if (!run.seed) run.seed = std::random_device()();

@@ -23,6 +23,7 @@
 #include "suite/scenario/yaml_reader.h"
 #include "suite/target/target.h"
 #include "traffic/record/counterexample.h"
+#include "traffic/record/enumeration_phase.h"
 #include "traffic/search/explore.h"
 #include "traffic/search/explore_report.h"
 #include "traffic/search/judged_runs.h"
@@ -33,8 +34,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxJobs = 512;  // of each what it receives is kept until its end
-constexpr std::size_t kReplays = 5;    // of a saved workload
+constexpr std::size_t kReplays = 5;  // of a saved workload
 constexpr milliseconds kRandomTime{60'000};
 constexpr milliseconds kAsLongAsItTakes{std::chrono::hours{24 * 365}};
 // The requests per second for each workload that runs beside others.
@@ -182,16 +182,8 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   if (suite.settings.profile == codec::Profile::kAuto) {
     suite.settings.profile = run::observed_profile(asked, run.library, suite, stop_flag());
   }
-  run.explore.judged = search::judged_runs({.catalogue = run.library.catalogue,
-                                            .settings = suite.settings,
-                                            .offers = endpoint.capabilities(),
-                                            .round_trip = ready->round_trip_p50,
-                                            .timeout_scale = run.options.timeout_scale});
-  // Brokers of our own have room for more: workloads wait for expiries, some for little else.
-  const bool ours = endpoint.url().starts_with("embedded") && suite.running < suite.jobs;
-  if (ours && run.options.jobs == 0 && run.options.rate == 0) suite.jobs = kMaxJobs;
-  run.explore.jobs = std::min(suite.jobs, kMaxJobs);
-  run.explore.running = std::min(suite.running, run.explore.jobs);
+  record::fit_to(endpoint, run.library.catalogue, suite, ready->round_trip_p50,
+                 run.options.rate > 0 ? suite.jobs : run.options.jobs, run.explore);
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     return search::is_ignored(options.ignore, judgement);
   };

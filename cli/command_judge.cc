@@ -266,8 +266,13 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
                                       "the file has requests of this case that this version does "
                                       "not send: their responses are not judged");
   if (*stress) {
-    concurrency::mark_failures(**stress, library.catalogue, judgement.suite.strict, result);
+    run::mark_failures((*stress)->findings, library.catalogue, judgement.suite.strict, result);
     result.stress = std::move(**stress);
+  }
+  if (auto end = report::read_run_end(judgement.recorded.end()); end && end->enumeration) {
+    // Of its requests the evidence has no packets.
+    end->enumeration->error = "as the run judged them, and not again";
+    result.enumeration = std::move(end->enumeration);
   }
   run::summarize(result, library.catalogue, judgement.suite.strict);
   report::Console(stdout, style_of(options)).end(result, library.catalogue, judgement.context);

@@ -74,7 +74,7 @@ constexpr OptionGroup kOptionGroups[] = {
      "rate max-examples max-operations example fresh-connections timeout-scale"},
     {"check", "Check", "initial max-steps", ""},
     {"replay", "Run", "repeat update", ""},
-    {"", "Run", "parallel jobs max-failures strict stress",
+    {"", "Run", "parallel jobs max-failures strict stress depth",
      "x fail-on-skip seed shuffle timeout-scale fresh-connections every-case"},
     {"", "Baseline and evidence", "baseline update-baseline", "evidence sign resume"},
     {"list", "Output", "json", ""},

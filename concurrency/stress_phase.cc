@@ -73,10 +73,10 @@ std::string command_of(const StressPhase& phase, const stress::Mix& mix, bool si
                            kStressClients, settings.seed, phase.duration.count());
 }
 
-run::StressFinding finding_of(const history::KeyVerdict& key) {
-  run::StressFinding out{.requirement = key.verdict.requirement,
-                         .key = escape(key.key, key.key.size()),
-                         .text = key.verdict.text};
+run::PhaseFinding finding_of(const history::KeyVerdict& key) {
+  run::PhaseFinding out{.requirement = key.verdict.requirement,
+                        .key = escape(key.key, key.key.size()),
+                        .text = key.verdict.text};
   std::vector<history::Operation> shown = key.verdict.shown;
   std::stable_sort(shown.begin(), shown.end(),
                    [](const auto& a, const auto& b) { return a.called < b.called; });
@@ -84,10 +84,10 @@ run::StressFinding finding_of(const history::KeyVerdict& key) {
     const auto since_first = [&](history::Time time) {
       return std::chrono::duration_cast<std::chrono::microseconds>(time - shown.front().called);
     };
-    run::StressOperation added{.client = operation.client,
-                               .called = since_first(operation.called),
-                               .request = histories::request_text(operation),
-                               .reply = histories::reply_text(operation)};
+    run::PhaseOperation added{.client = operation.client,
+                              .called = since_first(operation.called),
+                              .request = histories::request_text(operation),
+                              .reply = histories::reply_text(operation)};
     if (operation.returned != history::kNever) added.returned = since_first(operation.returned);
     out.operations.push_back(std::move(added));
   }
@@ -228,8 +228,8 @@ decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis bas
 }
 
 // A run that continues finds the same violation again and again: one for each rule is enough.
-std::vector<run::StressFinding> findings_of(const std::vector<history::KeyVerdict>& violations) {
-  std::vector<run::StressFinding> out;
+std::vector<run::PhaseFinding> findings_of(const std::vector<history::KeyVerdict>& violations) {
+  std::vector<run::PhaseFinding> out;
   std::set<std::string> seen;
   for (const history::KeyVerdict& key : violations) {
     if (seen.insert(key.verdict.requirement).second) out.push_back(finding_of(key));
@@ -257,7 +257,7 @@ run::StressResult run_stress_phase(const StressPhase& phase, endpoint::Endpoint&
 
 run::StressResult judged_again(const histories::CheckedHistory& checked, run::StressResult then) {
   run::StressResult out = std::move(then);
-  const std::vector<run::StressFinding> found_then = std::exchange(out.findings, {});
+  const std::vector<run::PhaseFinding> found_then = std::exchange(out.findings, {});
   out.requests = checked.operations;
   out.replies = checked.operations - checked.without_reply;
   out.refused = checked.refused;
@@ -277,16 +277,16 @@ run::StressResult judged_again(const histories::CheckedHistory& checked, run::St
     }
   }
   out.findings = findings_of(violations);
-  const auto is_in = [](const std::vector<run::StressFinding>& all, const run::StressFinding& one) {
-    return std::any_of(all.begin(), all.end(), [&](const run::StressFinding& each) {
+  const auto is_in = [](const std::vector<run::PhaseFinding>& all, const run::PhaseFinding& one) {
+    return std::any_of(all.begin(), all.end(), [&](const run::PhaseFinding& each) {
       return each.requirement == one.requirement;
     });
   };
   // The run has stopped at its first, which comes first. The others stay: what a file says was
   // found takes nothing away from what it shows.
   std::stable_partition(out.findings.begin(), out.findings.end(),
-                        [&](const run::StressFinding& each) { return is_in(found_then, each); });
-  for (const run::StressFinding& each : found_then) {
+                        [&](const run::PhaseFinding& each) { return is_in(found_then, each); });
+  for (const run::PhaseFinding& each : found_then) {
     if (!is_in(out.findings, each)) {
       doubt(out, fmt::format("the run reported {}: {}; its history does not show that",
                              each.requirement, each.text));
@@ -299,27 +299,6 @@ run::StressResult judged_again(const histories::CheckedHistory& checked, run::St
                            text::counted(checked.without_reply, "request")));
   }
   return out;
-}
-
-void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
-                   const run::SuiteResult& result) {
-  std::set<std::string_view> known;
-  for (const run::CaseResult& each : result.cases) {
-    if (each.verdict != run::Verdict::kExpectedFailure) continue;
-    known.insert(each.failure.requirement);
-    known.insert(each.failure.candidates.begin(), each.failure.candidates.end());
-  }
-  for (run::StressFinding& found : stress.findings) {
-    const scenario::Requirement* rule = catalogue.find(found.requirement);
-    if (rule == nullptr) continue;
-    const bool owed = rule->level == scenario::Level::kMust ||
-                      (strict && rule->level == scenario::Level::kShould);
-    found.fails = owed && !rule->open && binds(*rule, result.basis);
-    if (found.fails && known.contains(found.requirement)) {
-      found.fails = false;
-      found.text += " (a warning: the baseline lists failures of this rule)";
-    }
-  }
 }
 
 std::string end_stress_phase(endpoint::Endpoint& endpoint, bool interrupted,

@@ -3,7 +3,7 @@
 // stress` is the same by itself, with all that it takes to look for the cause.
 //
 //   run::StressResult stress = run_stress_phase(phase, endpoint, stop);
-//   mark_failures(stress, catalogue, strict, result);
+//   mark_failures(stress.findings, catalogue, strict, result);
 //   result.stress = std::move(stress);
 //   context.stopped_because = end_stress_phase(endpoint, stop, result);
 #pragma once
@@ -23,7 +23,7 @@
 #include "concurrency/stress/load.h"
 #include "endpoint/endpoint.h"
 #include "suite/judge/oracle_basis.h"
-#include "suite/run/stress_result.h"
+#include "suite/run/phase_result.h"
 #include "suite/run/suite.h"
 #include "suite/scenario/requirement.h"
 #include "suite/target/descriptor.h"
@@ -63,18 +63,12 @@ struct StressPhase {
 
 // The violations as reports show them, the first of each rule: the operations that contradict each
 // other, in the order of their calls. Pure.
-[[nodiscard]] std::vector<run::StressFinding> findings_of(
+[[nodiscard]] std::vector<run::PhaseFinding> findings_of(
     const std::vector<history::KeyVerdict>& violations);
 
 // What is wrong with the properties, the form and the presence of a version of each reply of a
 // store that `basis` binds: for stress::TrafficOptions. Pure and thread safe.
 [[nodiscard]] decltype(stress::TrafficOptions::check_reply) reply_check(judge::OracleBasis basis);
-
-// Says of each finding whether it fails the run: not where its rule does not apply to this store,
-// nor where cases that the baseline expects to fail break the same rule, as one cause shows in
-// both. `result`: of the cases. Pure.
-void mark_failures(run::StressResult& stress, const scenario::Catalogue& catalogue, bool strict,
-                   const run::SuiteResult& result);
 
 // The phase again, from its history. `then`: what the run said of it, of which what no history
 // shows is taken over; what the run has found and the history does not show leaves it undecided.

@@ -62,7 +62,7 @@ history::Operation get_of(std::uint32_t client, history::Time called, history::T
 
 std::vector<std::string> rules_of(const run::StressResult& result) {
   std::vector<std::string> out;
-  for (const run::StressFinding& each : result.findings) out.push_back(each.requirement);
+  for (const run::PhaseFinding& each : result.findings) out.push_back(each.requirement);
   return out;
 }
 
@@ -77,7 +77,7 @@ TEST(FindingsOf, ShowsTheOperationsInTheOrderOfTheirCalls) {
            .text = "wrong"}}};
   const auto findings = findings_of(violations);
   ASSERT_THAT(findings, SizeIs(1));
-  const run::StressFinding& found = findings[0];
+  const run::PhaseFinding& found = findings[0];
   EXPECT_EQ(found.requirement, "R-MUST-1");
   EXPECT_EQ(found.key, "a\\x00b");
   EXPECT_EQ(found.text, "wrong");
@@ -124,9 +124,9 @@ std::vector<std::string> failing(const std::vector<std::string>& rules, bool str
   EXPECT_THAT(errors, IsEmpty());
   run::StressResult stress;
   for (const std::string& rule : rules) stress.findings.push_back({.requirement = rule});
-  mark_failures(stress, catalogue, strict, result);
+  run::mark_failures(stress.findings, catalogue, strict, result);
   std::vector<std::string> out;
-  for (const run::StressFinding& found : stress.findings) {
+  for (const run::PhaseFinding& found : stress.findings) {
     if (found.fails) out.push_back(found.requirement);
     const bool excused = found.text.find("the baseline lists failures") != std::string::npos;
     EXPECT_FALSE(found.fails && excused);
@@ -151,13 +151,13 @@ TEST(MarkFailures, WarnsWhereTheBaselineKnowsFailures) {
       {.verdict = run::Verdict::kExpectedFailure, .failure = {.requirement = "R-MUST-1"}});
   run::StressResult stress{.findings = {{.requirement = "R-MUST-1", .text = "wrong"},
                                         {.requirement = "R-MAY-1", .text = "wrong"}}};
-  mark_failures(stress, test::catalogue(), false, result);
+  run::mark_failures(stress.findings, test::catalogue(), false, result);
   EXPECT_EQ(stress.findings[0].text, "wrong (a warning: the baseline lists failures of this rule)");
   EXPECT_EQ(stress.findings[1].text, "wrong");
   // What breaks another rule is news.
   result.cases[0].failure.requirement = "R-OTHER-1";
   stress = {.findings = {{.requirement = "R-MUST-1", .text = "wrong"}}};
-  mark_failures(stress, test::catalogue(), false, result);
+  run::mark_failures(stress.findings, test::catalogue(), false, result);
   EXPECT_TRUE(stress.findings[0].fails);
 }
 
@@ -234,7 +234,7 @@ TEST_F(StressPhaseTest, AStoreThatIsWrongUnderConcurrencyIsShown) {
   ASSERT_THAT(out.findings, Not(IsEmpty()));
   EXPECT_NE(out.findings[0].requirement, "");
   EXPECT_THAT(out.findings[0].operations, Not(IsEmpty()));
-  EXPECT_TRUE(out.fails());
+  EXPECT_TRUE(run::fails(out.findings));
   EXPECT_THAT(out.command, HasSubstr("fencepost stress --profile documented --workload"));
 }
 

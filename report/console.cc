@@ -14,8 +14,8 @@
 #include "base/text/printable.h"
 #include "base/text/text_wrap.h"
 #include "report/findings.h"
+#include "report/phases.h"
 #include "report/requirement_states.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -212,7 +212,7 @@ void Console::end(const run::SuiteResult& result, const scenario::Catalogue& cat
   print_root_causes(result, catalogue, context);
   print_others(result, catalogue, context);
   print_waived(result, catalogue);
-  print_stress(result, catalogue, context);
+  print_phases(result, catalogue, context);
   print_summary(result, catalogue, context);
   print_verdict(result, context);
 }
@@ -473,30 +473,27 @@ void Console::print_waived(const run::SuiteResult& result, const scenario::Catal
   }
 }
 
-// What requests that met have shown: the few that contradict each other, unless cases have shown
-// the same rule broken.
-void Console::print_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+// What the phases have shown, unless cases have shown the same rule broken.
+void Console::print_phases(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                            const ReportContext& context) {
-  if (!result.stress) return;
   const std::vector<Difference> all = differences(result, catalogue, context.strict);
-  for (const run::StressFinding& found : result.stress->findings) {
-    const bool known = std::any_of(all.begin(), all.end(), [&](const Difference& each) {
-      return each.rule_id == found.requirement && each.kind == FindingKind::kFailure;
-    });
-    line("");
-    line(fmt::format("{} {}  {}{}, key \"{}\"",
-                     paint_(found.fails ? kRed : kYellow, found.fails ? "FAILED" : "WARNING"),
-                     paint_(kBold, found.requirement),
-                     text::counted(result.stress->clients, "concurrent client"),
-                     known ? ", as above" : "", found.key));
-    if (!known || options_.verbose) {
-      print_rule(found.requirement, catalogue, 3);
-      line("  because   " + found.text);
-      for (const std::string& operation : stress_lines(found)) {
-        line("    " + fitted(operation, 2));
+  for (const Phase& phase : phases_of(result)) {
+    for (const run::PhaseFinding& found : phase.findings) {
+      const bool known = std::any_of(all.begin(), all.end(), [&](const Difference& each) {
+        return each.rule_id == found.requirement && each.kind == FindingKind::kFailure;
+      });
+      line("");
+      line(fmt::format("{} {}  {}{}{}",
+                       paint_(found.fails ? kRed : kYellow, found.fails ? "FAILED" : "WARNING"),
+                       paint_(kBold, found.requirement), phase.clients, known ? ", as above" : "",
+                       found.key.empty() ? "" : fmt::format(", key \"{}\"", found.key)));
+      if (!known || options_.verbose) {
+        print_rule(found.requirement, catalogue, 3);
+        line("  because   " + found.text);
+        for (const std::string& each : finding_lines(found)) line("    " + fitted(each, 2));
       }
+      whole_line("  reproduce " + command_of(phase, found));
     }
-    whole_line("  reproduce " + result.stress->command);
   }
 }
 
@@ -524,7 +521,7 @@ void Console::print_summary(const run::SuiteResult& result, const scenario::Cata
                    in_seconds(result.duration), in_seconds(result.longest_wait),
                    context.endpoint.starts_with("inproc") ? " (simulated)" : "",
                    text::counted(result.round_trips.size(), "request")));
-  if (result.stress) line(stress_text(*result.stress));
+  for (const Phase& phase : phases_of(result)) line(phase.text);
   if (options_.verbose) {
     line(fmt::format("round trip {:.3f} ms (p50), {:.3f} ms (p99) under load", percent(50),
                      percent(99)));
@@ -566,7 +563,7 @@ void Console::print_skipped(const run::SuiteResult& result) {
 
 void Console::print_verdict(const run::SuiteResult& result, const ReportContext& context) {
   const run::Summary& summary = result.summary;
-  const bool met = result.stress && result.stress->fails();
+  const bool found = !failing_phases(result).empty();
   const std::string part = part_text(result, context);
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
@@ -586,7 +583,7 @@ void Console::print_verdict(const run::SuiteResult& result, const ReportContext&
       }
       break;
     case run::ExitCode::kFailed:
-      line(paint_(kRed, summary.failed > 0 || met
+      line(paint_(kRed, summary.failed > 0 || found
                             ? "NOT conformant"
                             : "no new failure, but the baseline is out of date"));
       break;

@@ -78,7 +78,7 @@ class Console {
   void print_tree(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                   bool strict);
   void print_waived(const run::SuiteResult& result, const scenario::Catalogue& catalogue);
-  void print_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+  void print_phases(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                     const ReportContext& context);
   void print_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                      const ReportContext& context);

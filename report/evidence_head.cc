@@ -9,9 +9,9 @@
 
 #include "base/bytes.h"
 #include "base/json_reader.h"
+#include "report/phases.h"
 #include "report/report_json.h"
 #include "report/report_read.h"
-#include "report/stress_section.h"
 #include "suite/run/capability.h"
 #include "suite/run/selection.h"
 #include "suite/run/time_limits.h"
@@ -298,6 +298,7 @@ std::map<std::string, std::string> verdict_texts(const run::SuiteResult& result)
 std::string run_end_json(const RunEnd& end) {
   ordered_json out{{"verdicts", end.verdicts}};
   if (end.stress) out["stress"] = stress_json(*end.stress);
+  if (end.enumeration) out["enumeration"] = enumeration_json(*end.enumeration);
   if (!end.stopped_because.empty()) out["stopped_because"] = end.stopped_because;
   if (end.endpoint_lost) out["endpoint_lost"] = true;
   return out.dump(-1, ' ', false, json::error_handler_t::replace);
@@ -315,6 +316,7 @@ Result<RunEnd, std::string> read_run_end(const std::string& text) {
   JsonDiagnostic diagnostic;
   const JsonMembers root(document, "", diagnostic);
   if (root.has("stress")) out.stress = read_stress(root.object("stress"));
+  if (root.has("enumeration")) out.enumeration = read_enumeration(root.object("enumeration"));
   if (diagnostic.any()) return fail("its end cannot be read: " + diagnostic.text());
   return out;
 }

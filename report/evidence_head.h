@@ -99,11 +99,12 @@ struct NotJudged {
 struct RunEnd {
   std::map<std::string, std::string> verdicts{};  // verdict_texts(), without a baseline
   std::optional<run::StressResult> stress{};      // none: no concurrent clients ran
-  std::string stopped_because{};                  // empty: nothing did
+  std::optional<run::EnumerationResult> enumeration{};
+  std::string stopped_because{};  // empty: nothing did
   bool endpoint_lost = false;
 };
 [[nodiscard]] std::string run_end_json(const RunEnd& end);
-// Nothing for a record that is no such end. The error says what of `stress` cannot be read.
+// Nothing for a record that is no such end. The error says what of its phases cannot be read.
 [[nodiscard]] Result<RunEnd, std::string> read_run_end(const std::string& json);
 
 }  // namespace fencepost::report

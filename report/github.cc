@@ -14,8 +14,8 @@
 
 #include "base/text/printable.h"
 #include "report/findings.h"
+#include "report/phases.h"
 #include "report/requirement_states.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -117,12 +117,12 @@ std::vector<Annotation> all_annotations(const run::SuiteResult& result,
   for (const std::string& diagnostic : result.baseline_errors) {
     out.push_back({.title = "baseline", .message = diagnostic});
   }
-  if (result.stress) {
-    for (const run::StressFinding& found : result.stress->findings) {
+  for (const Phase& phase : phases_of(result)) {
+    for (const run::PhaseFinding& found : phase.findings) {
       out.push_back({.error = found.fails,
                      .rank = 1,
-                     .title = found.requirement + ": concurrent clients",
-                     .message = stress_evidence(*result.stress, found, catalogue)});
+                     .title = fmt::format("{}: {}", found.requirement, phase.title),
+                     .message = finding_evidence(phase, found, catalogue)});
     }
   }
   for (const Finding& finding : findings(result, catalogue, context.strict)) {
@@ -209,7 +209,7 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
   const std::string states = requirements_text(
       requirement_states(result, differences(result, catalogue, context.strict), catalogue));
   if (!states.empty()) out += cell(states) + ".\n\n";
-  if (result.stress) out += cell(stress_text(*result.stress)) + ".\n\n";
+  for (const Phase& phase : phases_of(result)) out += cell(phase.text) + ".\n\n";
   out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
   if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
   out +=
@@ -237,7 +237,7 @@ std::string row_of(const Finding& finding) {
 }
 
 struct SummaryPart {
-  const char* title;
+  std::string title;
   std::string header;
   std::vector<std::string> rows;
   std::string explained{};  // how many failures the rows explain; empty where a row is a case
@@ -259,11 +259,14 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
     }
     out.push_back(std::move(section));
   }
-  if (result.stress && !result.stress->findings.empty()) {
-    SummaryPart section{"Concurrent clients", "| rule | what | requests |\n|---|---|---|\n", {}};
-    for (const run::StressFinding& found : result.stress->findings) {
+  for (const Phase& phase : phases_of(result)) {
+    if (phase.findings.empty()) continue;
+    std::string title(phase.title);
+    title.front() = static_cast<char>(title.front() - 'a' + 'A');
+    SummaryPart section{std::move(title), "| rule | what | requests |\n|---|---|---|\n", {}};
+    for (const run::PhaseFinding& found : phase.findings) {
       std::string requests;
-      for (const std::string& each : stress_lines(found)) requests += code(each) + "<br>";
+      for (const std::string& each : finding_lines(found)) requests += code(each) + "<br>";
       section.rows.push_back(
           fmt::format("| {} | {} | {} |\n", cell(found.requirement), cell(found.text), requests));
     }

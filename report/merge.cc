@@ -170,6 +170,7 @@ class Merger {
     result.longest_wait = std::max(result.longest_wait, report.result.longest_wait);
     // The first shard alone has one.
     if (report.result.stress) result.stress = report.result.stress;
+    if (report.result.enumeration) result.enumeration = report.result.enumeration;
     result.interrupted = result.interrupted || report.result.interrupted;
     result.endpoint_lost = result.endpoint_lost || report.result.endpoint_lost;
     if (result.lost_message.empty()) result.lost_message = report.result.lost_message;

@@ -22,11 +22,11 @@
 #include "report/findings.h"
 #include "report/page/html_page.h"
 #include "report/page/report_page.h"
+#include "report/phases.h"
 #include "report/report.h"
 #include "report/report_json.h"
 #include "report/requirement_states.h"
 #include "report/root_causes.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -85,10 +85,9 @@ page::PageHeader failed(const run::SuiteResult& result, const ReportContext& con
       ++failures;
     }
   }
-  const bool met = result.stress && result.stress->fails();
-  if (failures == 0 && met) {
-    return {"failed", "✗", "NOT conformant",
-            "No case failed, but " + stress_text(*result.stress) + "."};
+  const std::string found = failing_phases(result);
+  if (failures == 0 && !found.empty()) {
+    return {"failed", "✗", "NOT conformant", "No case failed, but " + found + "."};
   }
   if (failures == 0) {
     return {"failed", "✗", "Baseline out of date",
@@ -271,18 +270,20 @@ std::string unchecked(const run::SuiteResult& result) {
       text::counted(result.summary.skipped, "case"), items);
 }
 
-// What concurrent clients have shown; nothing where they did not.
-std::string at_once(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
-  if (!result.stress) return {};
-  std::string items;
-  for (const run::StressFinding& found : result.stress->findings) {
-    items += fmt::format("<li><b>{}</b> {}\n<pre>{}</pre></li>\n", found.fails ? "✗" : "!",
-                         page::html(stress_headline(found)),
-                         page::html(stress_evidence(*result.stress, found, catalogue)));
+// What the phases have shown; nothing where there were none.
+std::string phases(const run::SuiteResult& result, const scenario::Catalogue& catalogue) {
+  std::string out;
+  for (const Phase& phase : phases_of(result)) {
+    std::string items;
+    for (const run::PhaseFinding& found : phase.findings) {
+      items += fmt::format("<li><b>{}</b> {}\n<pre>{}</pre></li>\n", found.fails ? "✗" : "!",
+                           page::html(finding_headline(found)),
+                           page::html(finding_evidence(phase, found, catalogue)));
+    }
+    out += fmt::format("<section class=\"at-once\"><h2>{}</h2>\n{}</section>\n",
+                       page::html(phase.text), items.empty() ? "" : "<ul>\n" + items + "</ul>\n");
   }
-  return fmt::format("<section class=\"at-once\"><h2>{}</h2>\n{}</section>\n",
-                     page::html(stress_text(*result.stress)),
-                     items.empty() ? "" : "<ul>\n" + items + "</ul>\n");
+  return out;
 }
 
 // Where the run took place.
@@ -457,7 +458,7 @@ std::string to_html(const run::SuiteResult& result, const scenario::Catalogue& c
        {"selection", selection_fact(result, context)},
        {"requirements", requirement_score(result, catalogue, context.strict)},
        {"unchecked", unchecked(result)},
-       {"at_once", at_once(result, catalogue)},
+       {"at_once", phases(result, catalogue)},
        {"environment", environment_facts(context)},
        {"passed", std::to_string(summary.passed)},
        {"planned", std::to_string(result.cases.size())},

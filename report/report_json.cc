@@ -2,9 +2,9 @@
 
 #include "base/durations.h"
 #include "report/case_json.h"
+#include "report/phases.h"
 #include "report/requirement_states.h"
 #include "report/root_causes.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -207,6 +207,7 @@ ordered_json report_document(const run::SuiteResult& result, const scenario::Cat
   for (const ReportPart& part : context.parts) out["parts"].push_back(to_json(part));
   out["summary"] = to_json(result.summary);
   if (result.stress) out["stress"] = stress_json(*result.stress);
+  if (result.enumeration) out["enumeration"] = enumeration_json(*result.enumeration);
   out["differences"] = ordered_json::array();
   const std::vector<Difference> all = differences(result, catalogue, context.strict);
   for (const Difference& found : all) out["differences"].push_back(to_json(found));

@@ -10,8 +10,8 @@
 #include "base/text/printable.h"
 #include "endpoint/url.h"
 #include "report/findings.h"
+#include "report/phases.h"
 #include "report/report.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -238,33 +238,34 @@ JunitSuite diagnostics(const run::SuiteResult& result, const ReportContext& cont
   return out;
 }
 
-// What concurrent clients have shown: a test for each finding, else one for all.
-JunitSuite stress_suite(const run::StressResult& stress, const scenario::Catalogue& catalogue,
-                        const ReportContext& context) {
-  JunitSuite out = suite_named("clients-at-once", context);
+// What a phase has shown: a test for each finding, else one for all.
+JunitSuite phase_suite(const Phase& phase, const scenario::Catalogue& catalogue,
+                       const ReportContext& context) {
+  const std::string id(phase.id);
+  JunitSuite out = suite_named(id, context);
   const auto add_test = [&](const std::string& name) -> JunitCase& {
     return out.cases.emplace_back(
         JunitCase{.name = name,
-                  .classname = "statestore.clients-at-once",
-                  .time = out.cases.empty() ? stress.duration : std::chrono::microseconds{0}});
+                  .classname = "statestore." + id,
+                  .time = out.cases.empty() ? phase.duration : std::chrono::microseconds{0}});
   };
-  if (stress.findings.empty()) {
-    JunitCase& test = add_test("concurrent clients");
-    if (stress.requests == 0) {
-      test.outcome = JunitOutcome::kSkipped;
-      test.message = stress.error;
+  if (phase.findings.empty()) {
+    JunitCase& test = add_test(std::string(phase.title));
+    if (phase.ran) {
+      test.outputs.emplace_back("result", phase.text);
     } else {
-      test.outputs.emplace_back("result", stress_text(stress));
+      test.outcome = JunitOutcome::kSkipped;
+      test.message = phase.error;
     }
   }
-  for (const run::StressFinding& found : stress.findings) {
+  for (const run::PhaseFinding& found : phase.findings) {
     JunitCase& test = add_test(fmt::format("{} #{}", found.requirement, out.cases.size() + 1));
-    const std::string text = stress_evidence(stress, found, catalogue);
+    const std::string text = finding_evidence(phase, found, catalogue);
     if (found.fails) {
       const scenario::Requirement* rule = catalogue.find(found.requirement);
       test.outcome = JunitOutcome::kFailure;
       test.type = rfc2119_keyword(rule == nullptr ? scenario::Level::kMust : rule->level);
-      test.message = stress_headline(found);
+      test.message = finding_headline(found);
       test.text = text;
     } else {
       test.outputs.emplace_back("warning", short_text(text));
@@ -290,7 +291,9 @@ std::string to_junit(const run::SuiteResult& result, const scenario::Catalogue& 
     }
   }
   if (!result.baseline_errors.empty()) suites.push_back(diagnostics(result, context));
-  if (result.stress) suites.push_back(stress_suite(*result.stress, catalogue, context));
+  for (const Phase& phase : phases_of(result)) {
+    suites.push_back(phase_suite(phase, catalogue, context));
+  }
   return text::junit(suites);
 }
 

@@ -14,9 +14,9 @@
 #include "base/json_reader.h"
 #include "base/text/printable.h"
 #include "report/case_json.h"
+#include "report/phases.h"
 #include "report/report_json.h"
 #include "report/saved_run.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -150,15 +150,15 @@ bool is_command_of_a_report(std::string_view command) {
   if (!std::string_view(program).substr(program.rfind('/') + 1).starts_with("fencepost")) {
     return false;
   }
-  if ((*words)[1] != "certify" && (*words)[1] != "stress") return false;
+  if ((*words)[1] != "certify" && (*words)[1] != "stress" && (*words)[1] != "explore") return false;
   // With a value, and without one. --wording and --on-the-way are older names of --edition and
   // --network-delay.
   static const std::set<std::string_view> kValued = {
-      "--endpoint",   "--descriptor",    "--scenarios", "--profile",  "--edition",
-      "--wording",    "--network-delay", "--driver",    "--stress",   "--baseline",
-      "--seed",       "--run",           "--skip",      "--tag",      "--requirement",
-      "--shard",      "--workload",      "--clients",   "--duration", "--clock-offset",
-      "--on-the-way", "--timeout-scale"};
+      "--endpoint",   "--descriptor",    "--scenarios",  "--profile",  "--edition",
+      "--wording",    "--network-delay", "--driver",     "--stress",   "--baseline",
+      "--seed",       "--run",           "--skip",       "--tag",      "--requirement",
+      "--shard",      "--workload",      "--clients",    "--duration", "--clock-offset",
+      "--on-the-way", "--timeout-scale", "--exhaustive", "--example",  "--depth"};
   static const std::set<std::string_view> kFlags = {"--strict", "--fresh-connections", "--shuffle"};
   for (std::size_t i = 2; i < words->size(); ++i) {
     if (kFlags.contains((*words)[i])) continue;
@@ -334,6 +334,9 @@ class ReportReader {
       });
     }
     if (root.has("stress")) result.stress = read_stress(root.object("stress"));
+    if (root.has("enumeration")) {
+      result.enumeration = read_enumeration(root.object("enumeration"));
+    }
     root.each("cases", [&](const json& value, const std::string& where) {
       add_case(JsonMembers(value, where, diagnostic_), report);
     });

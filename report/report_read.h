@@ -43,10 +43,10 @@ struct Report {
 [[nodiscard]] ReportContext context_of(const JsonMembers& root);
 
 // May a report hold this command, which is printed for people to run? One of `fencepost certify` or
-// `fencepost stress`, in any folder, its words quoted as the program does it, with options that
-// decide what is run; none that writes a file, and no command behind it.
+// `fencepost stress` or `fencepost explore`, in any folder, its words quoted as the program does
+// it, with options that decide what is run; none that writes a file, and no command behind it.
 [[nodiscard]] bool is_command_of_a_report(std::string_view command);
 inline constexpr const char* kCommandOfAReport =
-    "a command of fencepost certify or stress, as it is written by these";
+    "a command of fencepost certify, stress or explore, as it is written by these";
 
 }  // namespace fencepost::report

@@ -12,8 +12,8 @@
 #include "base/bytes.h"
 #include "base/text/printable.h"
 #include "report/findings.h"
+#include "report/phases.h"
 #include "report/report.h"
-#include "report/stress_section.h"
 
 namespace fencepost::report {
 namespace {
@@ -123,10 +123,8 @@ class Rules {
       used.insert(entry.test_case->requirements.begin(), entry.test_case->requirements.end());
     }
     for (const Finding& finding : all) used.insert(finding.rule_id);
-    if (result.stress) {
-      for (const run::StressFinding& found : result.stress->findings) {
-        used.insert(found.requirement);
-      }
+    for (const Phase& phase : phases_of(result)) {
+      for (const run::PhaseFinding& found : phase.findings) used.insert(found.requirement);
     }
     for (const scenario::Requirement& requirement : catalogue.all()) {
       if (!used.contains(requirement.id)) continue;
@@ -338,38 +336,36 @@ ordered_json results_of(const std::vector<Finding>& all, const Rules& rules,
   return out;
 }
 
-// What concurrent clients have shown. No case has found it: it stands where the rule does.
-ordered_json stress_results(const run::StressResult& stress, const scenario::Catalogue& catalogue,
-                            const Rules& rules) {
+// What a phase has shown. No case has found it: it stands where the rule does.
+ordered_json phase_results(const Phase& phase, const scenario::Catalogue& catalogue,
+                           const Rules& rules) {
   ordered_json out = ordered_json::array();
   std::map<std::string, std::size_t> of_rule;
-  for (const run::StressFinding& found : stress.findings) {
+  for (const run::PhaseFinding& found : phase.findings) {
     ordered_json entry;
     entry["ruleId"] = found.requirement;
     if (const std::size_t* index = rules.index(found.requirement)) entry["ruleIndex"] = *index;
     entry["kind"] = "fail";
     entry["level"] = found.fails ? "error" : "warning";
     entry["message"] =
-        message(stress_headline(found) + ".\n" + stress_evidence(stress, found, catalogue));
+        message(finding_headline(found) + ".\n" + finding_evidence(phase, found, catalogue));
     ordered_json location;
     if (const scenario::Requirement* rule = catalogue.find(found.requirement)) {
       location["physicalLocation"] = {
           {"artifactLocation", {{"uri", uri(rule->position.file)}}},
           {"region", {{"startLine", std::max(rule->position.line, 1)}}}};
     }
-    location["logicalLocations"] = ordered_json::array(
-        {object({{"fullyQualifiedName", "clients-at-once"}, {"kind", "test"}})});
+    location["logicalLocations"] =
+        ordered_json::array({object({{"fullyQualifiedName", phase.id}, {"kind", "test"}})});
     entry["locations"] = ordered_json::array({std::move(location)});
     const std::string fingerprint =
-        fmt::format("{}:at-once:{}", found.requirement, ++of_rule[found.requirement]);
+        fmt::format("{}:{}:{}", found.requirement, phase.id, ++of_rule[found.requirement]);
     entry["partialFingerprints"] = {
         {"difference/v1", fingerprint},
         {"primaryLocationLineHash", fmt::format("{:016x}:1", stable_hash(fingerprint))}};
-    entry["properties"] = {{"case", "clients-at-once"},
+    entry["properties"] = {{"case", phase.id},
                            {"verdict", found.fails ? "failed" : "warning"},
-                           {"workload", stress.workload},
-                           {"clients", stress.clients},
-                           {"exchange", stress_lines(found)}};
+                           {"exchange", finding_lines(found)}};
     out.push_back(std::move(entry));
   }
   return out;
@@ -449,9 +445,9 @@ std::string to_sarif(const run::SuiteResult& result, const scenario::Catalogue& 
   run["invocations"] = ordered_json::array({invocation_of(result, context)});
   run["columnKind"] = "unicodeCodePoints";
   run["results"] = results_of(all, rules, context);
-  if (result.stress) {
-    const bool suppressed = !run["results"].empty() && run["results"][0].contains("suppressions");
-    for (ordered_json& entry : stress_results(*result.stress, catalogue, rules)) {
+  const bool suppressed = !run["results"].empty() && run["results"][0].contains("suppressions");
+  for (const Phase& phase : phases_of(result)) {
+    for (ordered_json& entry : phase_results(phase, catalogue, rules)) {
       if (suppressed) entry["suppressions"] = ordered_json::array();
       run["results"].push_back(std::move(entry));
     }

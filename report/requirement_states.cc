@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "base/text/text_wrap.h"
+#include "report/phases.h"
 
 namespace fencepost::report {
 namespace {
@@ -96,21 +97,22 @@ std::optional<RequirementState> state_of(const Difference& found) {
   return std::nullopt;
 }
 
-// What concurrent clients have shown, regardless of what the cases say.
-void add_stress(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
+// What the phases have shown, regardless of what the cases say.
+void add_phases(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                 std::map<std::string, RequirementFinding>& attributed) {
-  if (!result.stress) return;
-  for (const run::StressFinding& found : result.stress->findings) {
-    const scenario::Requirement* rule = catalogue.find(found.requirement);
-    const bool open = rule != nullptr && rule->open;
-    const RequirementState state = open          ? RequirementState::kOutside
-                                   : found.fails ? RequirementState::kBroken
-                                                 : RequirementState::kWarning;
-    const RequirementFinding finding{found.requirement, state, "concurrent clients"};
-    const auto [known, added] = attributed.emplace(found.requirement, finding);
-    if (added) continue;
-    known->second.note += "; " + finding.note;
-    known->second.state = std::min(known->second.state, state);
+  for (const Phase& phase : phases_of(result)) {
+    for (const run::PhaseFinding& found : phase.findings) {
+      const scenario::Requirement* rule = catalogue.find(found.requirement);
+      const bool open = rule != nullptr && rule->open;
+      const RequirementState state = open          ? RequirementState::kOutside
+                                     : found.fails ? RequirementState::kBroken
+                                                   : RequirementState::kWarning;
+      const RequirementFinding finding{found.requirement, state, std::string(phase.title)};
+      const auto [known, added] = attributed.emplace(found.requirement, finding);
+      if (added) continue;
+      known->second.note += "; " + finding.note;
+      known->second.state = std::min(known->second.state, state);
+    }
   }
 }
 
@@ -165,7 +167,7 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
     if (!added) known->second.note += fmt::format("; {}", finding.note);
     if (finding.state < known->second.state) known->second.state = finding.state;
   }
-  add_stress(result, catalogue, attributed);
+  add_phases(result, catalogue, attributed);
   std::vector<RequirementFinding> out;
   for (const scenario::Requirement& rule : catalogue.all()) {
     if (const auto broken = attributed.find(rule.id); broken != attributed.end()) {

@@ -184,6 +184,7 @@ Result<Report, std::string> report_of(const SavedRun& kept, const scenario::Libr
     out.context.stopped_because = why_not_whole(kept, missing, result.cases.size());
   }
   result.stress = std::move(end->stress);
+  result.enumeration = std::move(end->enumeration);
   result.endpoint_lost = end->endpoint_lost;
   result.interrupted = !out.context.stopped_because.empty() && !end->endpoint_lost;
   return out;

@@ -122,13 +122,16 @@ std::string contradiction_in(const json& document, const Column& column) {
     return fmt::format("it has {}, and says that others were selected",
                        text::counted(list->size(), "case"));
   }
-  const json at_once = document.value("stress", json::object());
-  const json found = at_once.is_object() ? at_once.value("findings", json::array()) : json();
-  const bool fails =
-      found.is_array() && std::any_of(found.begin(), found.end(), [](const json& each) {
-        return member_text(each, "verdict") == "failed";
-      });
-  if (says_so && fails) return "its exit code is 0, but its concurrent clients found a broken rule";
+  for (const char* name : {"stress", "enumeration"}) {
+    const json phase = document.value(name, json::object());
+    const json found = phase.is_object() ? phase.value("findings", json::array()) : json();
+    const bool fails =
+        found.is_array() && std::any_of(found.begin(), found.end(), [](const json& each) {
+          return member_text(each, "verdict") == "failed";
+        });
+    if (says_so && fails)
+      return fmt::format("its exit code is 0, but `{}` found a broken rule", name);
+  }
   return {};
 }
 

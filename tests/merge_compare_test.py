@@ -50,8 +50,9 @@ class MergeCompareTest(harness.FolderTest):
                          sum(self.load(f"s{shard}.json")["latency_ms"]["round_trips"] for shard in range(1, SHARDS + 1)))
         junit = ElementTree.parse(self.path("merged.xml")).getroot()
         # Concurrent clients: those of the first shard are those of the run.
-        findings = merged["stress"]["findings"] if "stress" in merged else []
-        at_once = max(1, len(findings)) if "stress" in merged else 0
+        phases = [merged[name]["findings"] for name in ("stress", "enumeration") if name in merged]
+        findings = sum(phases, [])
+        at_once = sum(max(1, len(each)) for each in phases)
         self.assertEqual("stress" in merged, "stress" in whole)
         self.assertEqual(harness.junit_count(junit, "tests"), len(whole["cases"]) + at_once)
         self.assertEqual(harness.junit_count(junit, "failures"), whole["summary"]["failed"] + len(findings))

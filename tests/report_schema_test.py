@@ -57,9 +57,9 @@ class ReportTest(harness.FolderTest):
     def check_junit(self, run):
         summary = run.json["summary"]
         tests = run.junit.findall("./testsuite/testcase")
-        stress = run.json.get("stress")
-        findings = stress["findings"] if stress else []
-        at_once = max(1, len(findings)) if stress else 0  # tests of concurrent clients
+        phases = [run.json[name]["findings"] for name in ("stress", "enumeration") if name in run.json]
+        findings = sum(phases, [])
+        at_once = sum(max(1, len(each)) for each in phases)  # tests of the phases
         self.assertEqual(len(tests), len(run.json["cases"]) + at_once)
         self.assertEqual(len({test.get("name") for test in tests}), len(tests))
         expected = {

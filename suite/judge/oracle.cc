@@ -38,7 +38,7 @@ std::string describe(const Branch& branch) {
     case ReplyKind::kOk:
       return "+OK";
     case ReplyKind::kNotApplied:
-      return "minus one";
+      return "-1 or :-1 (not applied)";
     case ReplyKind::kValue:
       return branch.value ? fmt::format("the value \"{}\"", escape(*branch.value)) : "a value";
     case ReplyKind::kMissing:

@@ -620,9 +620,31 @@ std::string describe_forms(const SuiteResult& result) {
   return out;
 }
 
+void mark_failures(std::vector<PhaseFinding>& findings, const scenario::Catalogue& catalogue,
+                   bool strict, const SuiteResult& result) {
+  std::set<std::string_view> known;
+  for (const CaseResult& each : result.cases) {
+    if (each.verdict != Verdict::kExpectedFailure) continue;
+    known.insert(each.failure.requirement);
+    known.insert(each.failure.candidates.begin(), each.failure.candidates.end());
+  }
+  for (PhaseFinding& found : findings) {
+    const scenario::Requirement* rule = catalogue.find(found.requirement);
+    if (rule == nullptr) continue;
+    const bool owed = rule->level == scenario::Level::kMust ||
+                      (strict && rule->level == scenario::Level::kShould);
+    found.fails = owed && !rule->open && binds(*rule, result.basis);
+    if (found.fails && known.contains(found.requirement)) {
+      found.fails = false;
+      found.text += " (a warning: the baseline lists failures of this rule)";
+    }
+  }
+}
+
 ExitCode exit_code(const SuiteResult& result) {
-  const bool met = result.stress && result.stress->fails();
-  if (result.summary.failed > 0 || met || !result.baseline_errors.empty()) {
+  const bool stressed = result.stress && fails(result.stress->findings);
+  const bool enumerated = result.enumeration && fails(result.enumeration->findings);
+  if (result.summary.failed > 0 || stressed || enumerated || !result.baseline_errors.empty()) {
     return ExitCode::kFailed;
   }
   if (result.endpoint_lost) return ExitCode::kUnreachable;
@@ -630,7 +652,9 @@ ExitCode exit_code(const SuiteResult& result) {
   // Where every case was skipped, nothing was certified.
   if (result.summary.skipped == result.cases.size()) return ExitCode::kNothingSelected;
   if (result.summary.inconclusive + result.summary.not_run > 0) return ExitCode::kInconclusive;
-  if (result.stress && !result.stress->undecided.empty()) return ExitCode::kInconclusive;
+  const bool undecided = (result.stress && !result.stress->undecided.empty()) ||
+                         (result.enumeration && !result.enumeration->undecided.empty());
+  if (undecided) return ExitCode::kInconclusive;
   return ExitCode::kConformant;
 }
 

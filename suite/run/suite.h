@@ -13,9 +13,9 @@
 #include "endpoint/endpoint.h"
 #include "suite/run/case_runner.h"
 #include "suite/run/exit_code.h"
+#include "suite/run/phase_result.h"
 #include "suite/run/preflight.h"
 #include "suite/run/selection.h"
-#include "suite/run/stress_result.h"
 #include "suite/scenario/binding.h"
 #include "suite/scenario/requirement.h"
 #include "suite/scenario/scenario.h"
@@ -83,7 +83,8 @@ struct SuiteResult {
   bool endpoint_lost = false;
   std::string lost_message;
   bool interrupted = false;
-  std::optional<StressResult> stress{};  // where many concurrent clients ran
+  std::optional<StressResult> stress{};            // where many concurrent clients ran
+  std::optional<EnumerationResult> enumeration{};  // where all short workloads did
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
   std::vector<std::string> baseline_errors;
   // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
@@ -125,8 +126,14 @@ void settle(CaseResult& result, const scenario::Catalogue& catalogue, const scen
 // "set-not-applied deployed, ...": the forms that were seen.
 [[nodiscard]] std::string describe_forms(const SuiteResult& result);
 
+// Says of each finding whether it fails the run: not where its rule does not apply to this store,
+// nor where cases that the baseline expects to fail break the same rule, as one cause shows in
+// both. `result`: of the cases. Pure.
+void mark_failures(std::vector<PhaseFinding>& findings, const scenario::Catalogue& catalogue,
+                   bool strict, const SuiteResult& result);
+
 // The first of these that holds: kFailed (a failure, of a case or of
-// concurrent clients, or the baseline is out of date), kUnreachable
+// a phase, or the baseline is out of date), kUnreachable
 // (the endpoint was lost), kInterrupted, kNothingSelected (every case was skipped), kInconclusive,
 // kConformant.
 [[nodiscard]] ExitCode exit_code(const SuiteResult& result);

@@ -267,6 +267,15 @@ std::string command_text(const ExploreCall& call, const std::string& command) {
       .text();
 }
 
+std::vector<std::string> rejection_lines(const search::JudgedRun& run) {
+  std::vector<std::string> out = {"sent      " + escape(run.rejection->request.payload)};
+  if (run.rejection->reply) out.push_back("received  " + escape(run.rejection->reply->payload));
+  const std::vector<std::string> packets = lines_of(run.packets);
+  const std::size_t left_out = packets.size() - std::min(packets.size(), kLastPackets);
+  out.insert(out.end(), packets.begin() + static_cast<std::ptrdiff_t>(left_out), packets.end());
+  return out;
+}
+
 std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
                            bool all_packets, const scenario::Catalogue& catalogue) {
   const search::Rejection& rejection = *run.rejection;

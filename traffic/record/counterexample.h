@@ -42,6 +42,9 @@ struct ExploreRun {
   bool all_packets = false;  // are shown
 };
 
+// What was sent and received last, whole, and the last packets. Lines.
+[[nodiscard]] std::vector<std::string> rejection_lines(const search::JudgedRun& run);
+
 // Rule, bytes, workload and packets: the last ones, or, with `all_packets`, all. Lines.
 [[nodiscard]] std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
                                          bool all_packets, const scenario::Catalogue& catalogue);

@@ -1,5 +1,5 @@
-// What every report says of concurrent clients.
-#include "report/stress_section.h"
+// What every report says of the phases that follow the cases.
+#include "report/phases.h"
 
 #include <string>
 
@@ -90,6 +90,61 @@ TEST(StressSection, IsReadAsItWasWritten) {
     EXPECT_FALSE(diagnostic.any()) << diagnostic.text();
     EXPECT_EQ(json::parse(stress_json(read).dump()), written);
   }
+}
+
+run::EnumerationResult enumerated() {
+  return {.depth = 1,
+          .bound = {"8 workloads: each of 4 requests, in each of 2 states of a key"},
+          .workloads = 8,
+          .of = 8,
+          .requests = 40,
+          .undecidable = 2,
+          .open = {{"R-MAY-1", 2}},
+          .duration = 1s,
+          .command = "fencepost explore --exhaustive 1"};
+}
+
+TEST(Enumeration, SaysItsBound) {
+  run::EnumerationResult out = enumerated();
+  EXPECT_EQ(enumeration_text(out),
+            "all 8 workloads of depth 1: 40 operations in 1.0 s, 95.0 % of them decided: no rule "
+            "broken");
+  out.workloads = 5;
+  EXPECT_THAT(enumeration_text(out), HasSubstr("5 of 8 workloads of depth 1: "));
+  out.undecided = "nothing is proved";
+  EXPECT_THAT(enumeration_text(out), HasSubstr("decided: nothing is proved"));
+  EXPECT_EQ(enumeration_text({.depth = 2, .of = 9, .error = "interrupted"}),
+            "0 of 9 workloads of depth 2: not run: interrupted");
+}
+
+TEST(Enumeration, DecidesTheRunAndIsInEachReport) {
+  Sample run({{.id = "good"}});
+  run::summarize(run.result, test::catalogue(), false);
+  run.result.enumeration = enumerated();
+  EXPECT_EQ(exit_code(run.result), run::ExitCode::kConformant);
+  run.result.enumeration->undecided = "nothing is proved";
+  EXPECT_EQ(exit_code(run.result), run::ExitCode::kInconclusive);
+  run.result.enumeration->findings.push_back(
+      {.requirement = "R-MUST-1",
+       .text = "+OK; a conforming store answers -1",
+       .packets = {"sent      *4", "received  +OK"},
+       .command = "fencepost explore --exhaustive 1 --example 7"});
+  EXPECT_EQ(exit_code(run.result), run::ExitCode::kFailed);
+  const ReportContext context = sample_context();
+  for (const std::string& report : {to_html(run.result, test::catalogue(), context),
+                                    to_junit(run.result, test::catalogue(), context),
+                                    to_sarif(run.result, test::catalogue(), context),
+                                    to_json(run.result, test::catalogue(), context)}) {
+    EXPECT_THAT(report, AllOf(HasSubstr("received  +OK"), HasSubstr("--example 7"),
+                              HasSubstr("a conforming store answers -1")));
+  }
+  EXPECT_THAT(github_summary(run.result, test::catalogue(), context, kMaxSummaryBytes),
+              HasSubstr("### All short workloads (1)"));
+  const json written = json::parse(enumeration_json(*run.result.enumeration).dump());
+  JsonDiagnostic diagnostic;
+  const auto read = read_enumeration(JsonMembers(written, "", diagnostic));
+  EXPECT_FALSE(diagnostic.any()) << diagnostic.text();
+  EXPECT_EQ(json::parse(enumeration_json(read).dump()), written);
 }
 
 TEST(StressSection, RejectsAnUnknownOperation) {
