@@ -95,7 +95,7 @@ std::string enumeration_text(const run::EnumerationResult& enumeration) {
                                 ? fmt::format("{} of {}", enumeration.workloads, enumeration.of)
                                 : fmt::format("all {}", enumeration.of);
   std::string out = fmt::format("{} workloads of depth {}", which, enumeration.depth);
-  if (enumeration.workloads == 0) return out + ": not run: " + enumeration.error;
+  if (enumeration.requests == 0) return out + ": not run: " + enumeration.error;
   const std::uint64_t decided = enumeration.requests - enumeration.undecidable;
   out += fmt::format(": {} in {:.1f} s, {:.1f} % of them decided",
                      text::counted(enumeration.requests, "operation"),

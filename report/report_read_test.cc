@@ -382,8 +382,9 @@ TEST(ReportReadError, RefusesCommandsThatAreNotOurs) {
         "/fencepost/curl certify", "A=b fencepost certify", "fencepost"}) {
     nlohmann::json changed = nlohmann::json::parse(sample.json());
     changed["command"] = command;
-    EXPECT_THAT(error_of(sample, changed.dump()),
-                StartsWith("r.json: /command: must be a command of fencepost certify or stress"));
+    EXPECT_THAT(
+        error_of(sample, changed.dump()),
+        StartsWith("r.json: /command: must be a command of fencepost certify, stress or explore"));
   }
 }
 

@@ -86,7 +86,7 @@ TEST_F(EnumerationPhaseTest, GoesPastWhatIsKnown) {
 TEST_F(EnumerationPhaseTest, ThatMayEndEarlyLeavesNoDoubt) {
   const run::EnumerationResult out = run("", {}, 1ms);
   EXPECT_LT(out.workloads, out.of);
-  EXPECT_EQ(out.undecided, out.workloads == 0 ? "not decided: no operation was answered" : "");
+  EXPECT_EQ(out.undecided, out.requests == 0 ? "not decided: no operation was answered" : "");
 }
 
 TEST_F(EnumerationPhaseTest, ThatIsStoppedSaysSo) {
