@@ -33,7 +33,9 @@ std::string operations_text(const history::Verdict& verdict, bool counts_lines) 
   std::vector<std::string> lines = counter_example_lines(verdict, counts_lines);
   if (lines.empty()) return "";
   if (lines.size() > kMaxShown) lines.resize(kMaxShown);
-  std::string out = "    minimal counter-example:\n";
+  std::string out =
+      verdict.minimal ? "    minimal counter-example:\n"
+                      : "    counter-example (the search for a smaller one reached its limits):\n";
   for (const std::string& line : lines) {
     out += fmt::format("      {}\n", text::wrap(line, {.width = 100, .indent = 12, .first = 6}));
   }
@@ -254,6 +256,7 @@ ordered_json to_json(const history::KeyVerdict& key) {
       operation["number"] = key.verdict.operations.at(i);
       out["witness"].push_back(std::move(operation));
     }
+    if (!key.verdict.minimal) out["not_minimal"] = true;
     out["others"] = key.verdict.others;
   }
   return out;

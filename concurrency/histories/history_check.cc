@@ -87,8 +87,11 @@ Result<CheckedHistory, std::string> check_history(const std::string& path, std::
   const auto begin = std::chrono::steady_clock::now();
   out.keys = checker.finish();
   for (history::KeyVerdict& key : out.keys) {
-    const bool violation = key.verdict.answer == Answer::kViolation;
-    if (out.counts_lines && violation) key.verdict.requirement = kNotLinearizable;
+    if (!out.counts_lines || key.verdict.answer != Answer::kViolation) continue;
+    if (!initial && key.verdict.requirement == "GET-HIT-3") {
+      key.verdict.text += "; if registers begin with that value, give it: --initial VALUE";
+    }
+    key.verdict.requirement = kNotLinearizable;
   }
   out.order = checker.order();
   if (out.operations > 0 && out.without_reply + out.refused == out.operations) {

@@ -121,6 +121,33 @@ TEST_F(HistoryCheck, HasTheOperationsOfAViolationInItsJson) {
   EXPECT_EQ(key["requirement"], "SET-NX-2");
 }
 
+TEST_F(HistoryCheck, PointsAtTheInitialValueThatALogDoesNotHave) {
+  const std::string log =
+      folder_.write("history.txt", "0 :invoke :read nil\n0 :ok :read 5\n").string();
+  const auto without = check_history(log, kSteps, std::nullopt);
+  ASSERT_TRUE(without);
+  EXPECT_THAT(checked_text(*without, rules()), HasSubstr("--initial VALUE"));
+  const auto other = check_history(log, kSteps, "6");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->count(history::Answer::kViolation), 1U);
+  EXPECT_THAT(checked_text(*other, rules()), Not(HasSubstr("--initial VALUE")));
+  // A store of this protocol has no keys at first.
+  EXPECT_THAT(text({call(1, 0, "GET"), reply(1, 1, "value", {{"read", "5"}})}),
+              Not(HasSubstr("--initial")));
+}
+
+TEST_F(HistoryCheck, SaysThatASmallerCounterExampleMayExist) {
+  CheckedHistory one = checked(kWrong);
+  EXPECT_THAT(checked_text(one, rules()), HasSubstr("\n    minimal counter-example:\n"));
+  EXPECT_FALSE(to_json(one.keys.front()).contains("not_minimal"));
+  one.keys.front().verdict.minimal = false;
+  EXPECT_THAT(checked_text(one, rules()),
+              AllOf(HasSubstr("\n    counter-example (the search for a smaller one reached its "
+                              "limits):\n"),
+                    Not(HasSubstr("minimal"))));
+  EXPECT_EQ(to_json(one.keys.front())["not_minimal"], true);
+}
+
 TEST_F(HistoryCheck, GivesUpAfterSoManySteps) {
   std::vector<json> lines;
   for (int i = 0; i < 7; ++i) {

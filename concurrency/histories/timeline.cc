@@ -176,7 +176,9 @@ ordered_json notification_json(const history::Notification& notified, PageData& 
 
 std::string seen_text(const history::Verdict& verdict) {
   const std::string values = values_text(verdict);
-  return text::printable(verdict.text + (values.empty() ? "" : "; " + values));
+  return text::printable(
+      verdict.text + (values.empty() ? "" : "; " + values) +
+      (verdict.minimal ? "" : "; the search for a smaller counter-example reached its limits"));
 }
 
 ordered_json finding_json(const history::KeyVerdict& key, const scenario::Catalogue& catalogue,

@@ -50,6 +50,17 @@ std::vector<std::int64_t> numbers(const json& steps) {
   return out;
 }
 
+TEST(Timeline, SaysThatASmallerCounterExampleMayExist) {
+  history::KeyVerdict verdict = violation({0});
+  const auto text_of = [&] {
+    const json data = data_of(Timeline({verdict}, 1).html({.source = "run"}, kNoRules));
+    return data["verdicts"][0]["text"].get<std::string>();
+  };
+  EXPECT_EQ(text_of(), "stale");
+  verdict.verdict.minimal = false;
+  EXPECT_EQ(text_of(), "stale; the search for a smaller counter-example reached its limits");
+}
+
 TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
   Timeline timeline({violation({0, 1})}, 2);
   Operation put = get(7000);

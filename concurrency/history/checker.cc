@@ -13,6 +13,7 @@ namespace {
 
 Verdict violation(const KeyHistory& history, const Flaw& flaw) {
   Verdict out{.answer = Answer::kViolation,
+              .minimal = flaw.minimal,
               .requirement = std::string(flaw.requirement),
               .text = flaw.what};
   const auto number_of = [&](Index entry) { return history.entries()[entry].number; };

@@ -46,6 +46,9 @@ struct Verdict {
   // kViolation: those that overlap in time and do not explain it. Regardless of the answers to all
   // other operations, these and `operations` break the rules.
   std::vector<Index> others{};
+  // kViolation. False: `operations` may be more than are needed, up to all, as the search for fewer
+  // of them reached its limits.
+  bool minimal = true;
   std::string requirement{};  // kViolation
   std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
   // kViolation, where there are versions: the answer for the values alone. kOk: only the versions

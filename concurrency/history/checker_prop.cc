@@ -155,6 +155,7 @@ TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
 TEST(CheckerProperty, ZonesAgreeWithASearchThroughAllOrders) {
   Random random(seed());
   std::size_t orders = 0;
+  Tally tally;
   const std::uint64_t count = histories() / 2;
   for (std::uint64_t i = 0; i < count; ++i) {
     RandomOptions options = random_options(random);
@@ -175,6 +176,8 @@ TEST(CheckerProperty, ZonesAgreeWithASearchThroughAllOrders) {
     ASSERT_EQ(decision == Decision::kOrder, naive_has_order(values, Bounds{})) << i << "\n"
                                                                                << text_of(values);
     if (decision == Decision::kOrder) ++orders;
+    compare(values, Bounds{}, tally);
+    if (HasFatalFailure()) return;
   }
   EXPECT_GT(orders, count / 10);
 }

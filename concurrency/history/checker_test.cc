@@ -119,6 +119,54 @@ TEST(Checker, FindsReadsThatGoBackWhileAWriteIsUnderWay) {
                    "SET-WRITE-2", {0, 1, 2, 3});
 }
 
+Operation bare(Operation one) {
+  one.version.reset();
+  return one;
+}
+
+// Values alone, and more of them than a search for a smaller counter-example can try.
+std::vector<Operation> overlapping_writes(int count, int values) {
+  std::vector<Operation> out;
+  for (int i = 0; i < count; ++i) {
+    const Span span{static_cast<std::uint32_t>(i % 15), 10 * i, 10 * i + 45};
+    out.push_back(bare(set(span, std::to_string(i % values), 0)));
+  }
+  return out;
+}
+
+TEST(Checker, ShowsAStaleReadOfALongHistoryInThreeOperations) {
+  std::vector<Operation> operations = overlapping_writes(3000, 3000);
+  operations.push_back(bare(get({20, 10'101, 10'102}, "1000", 0)));
+  const Verdict verdict = judge(operations);
+  EXPECT_EQ(verdict.answer, Answer::kViolation);
+  EXPECT_EQ(verdict.requirement, "SET-WRITE-2");
+  EXPECT_TRUE(verdict.minimal);
+  // The last of those that had returned, though others were called later.
+  EXPECT_THAT(verdict.operations, UnorderedElementsAre(1000, 1005, 3000));
+  // A later SET that is in flight is there because a GET has returned its value.
+  operations.back() = bare(get({20, 10'051, 10'052}, "1004", 0));
+  operations.push_back(bare(get({21, 10'053, 10'054}, "999", 0)));
+  EXPECT_THAT(judge(operations).operations, UnorderedElementsAre(999, 3000, 3001));
+  // The older value may have been written once more.
+  operations.push_back(unanswered(set({22, 10'000, 0}, "999", 0)));
+  EXPECT_EQ(judge(operations).answer, Answer::kOk);
+}
+
+TEST(Checker, SaysThatASmallerCounterExampleMayExist) {
+  std::vector<Operation> operations = overlapping_writes(60, 30);
+  operations.push_back(bare(get({20, 1000, 1001}, "0", 0)));
+  const Verdict whole = judge(operations, {.counter_example = {.work = 0}});
+  EXPECT_EQ(whole.answer, Answer::kViolation);
+  EXPECT_FALSE(whole.minimal);
+  EXPECT_EQ(whole.operations.size(), 61);
+  EXPECT_FALSE(judge(operations, {.counter_example = {.search = {.steps = 20}}}).minimal);
+  const std::vector<Operation> few = {bare(set({1, 0, 1}, "a", 0)), bare(set({1, 2, 3}, "b", 0)),
+                                      bare(set({1, 2, 3}, "b", 0)), bare(get({2, 4, 5}, "a", 0))};
+  const Verdict small = judge(few);
+  EXPECT_TRUE(small.minimal);
+  EXPECT_EQ(small.operations.size(), 2);
+}
+
 TEST(Checker, FindsValuesThatNobodyWrote) {
   expect_violation({set({1, 0, 1}, "a", 1), get({2, 2, 3}, "b", 7)}, "GET-HIT-3", {1});
   expect_violation({set({1, 0, 1}, "a", 1), set({1, 2, 3}, "b", 2), get({2, 4, 5}, "a", 2)},
@@ -222,10 +270,6 @@ TEST(Checker, NamesWhatARefusedRequestLeftBehind) {
                     miss({3, 4, 5})},
                    "VDEL-MISMATCH-1", {0, 1, 2});
   // The same without versions, by the search.
-  const auto bare = [](Operation one) {
-    one.version.reset();
-    return one;
-  };
   expect_violation({bare(first), fenced, bare(get({3, 4, 5}, "b", 0))}, "ERR-STATE-1", {1, 2});
   const Operation nx = refused(set({2, 2, 3}, "b", 0, Condition::kIfAbsent), Outcome::kNotApplied);
   expect_violation({bare(first), nx, bare(get({3, 4, 5}, "b", 0))}, "SET-NOT-APPLIED-2", {1, 2});

@@ -4,6 +4,8 @@
 #include <numeric>
 #include <utility>
 
+#include "concurrency/history/value_order.h"
+
 namespace fencepost::history {
 namespace {
 
@@ -35,6 +37,9 @@ class Shrinker {
     return out;
   }
 
+  // False when the limits were reached before every entry was tried.
+  [[nodiscard]] bool minimal() const { return minimal_; }
+
  private:
   template <typename Wanted>
   [[nodiscard]] std::vector<Index> chosen(const Wanted& wanted) const {
@@ -48,9 +53,7 @@ class Shrinker {
   // As in delta debugging (Zeller 1999): most of a history has nothing to do with it, and goes in
   // large parts.
   void halve(const std::vector<Index>& entries) {
-    if (entries.empty() || left_ == 0 || forget_if_not_needed(entries) || entries.size() == 1) {
-      return;
-    }
+    if (forget_if_not_needed(entries) || left_ == 0 || entries.size() == 1) return;
     const auto middle = entries.begin() + static_cast<std::ptrdiff_t>(entries.size() / 2);
     // From the end: what is late depends on what was before it.
     halve({middle, entries.end()});
@@ -60,7 +63,10 @@ class Shrinker {
   // Forgets what these were answered, unless there is an order then.
   bool forget_if_not_needed(const std::vector<Index>& entries) {
     if (entries.empty()) return true;
-    if (left_ == 0) return false;
+    if (left_ == 0) {
+      minimal_ = false;
+      return false;
+    }
     for (const Index i : entries) forgotten_[i] = true;
     KeyHistory weaker = history_.without_replies(forgotten_);
     weaker.resolve();
@@ -72,6 +78,8 @@ class Shrinker {
       // A search that gives up has not shown that there is no order: the replies are kept, and the
       // counter-example is larger than it need be, but correct.
       still = result.decision == Decision::kNoOrder;
+      const bool undecided = result.decision == Decision::kUndecided;
+      if (undecided && entries.size() == 1) minimal_ = false;
       work += result.steps;
     }
     left_ -= std::min(left_, work);
@@ -87,6 +95,7 @@ class Shrinker {
   std::vector<Index> kept_{};
   std::vector<bool> forgotten_{};
   std::size_t left_ = 0;
+  bool minimal_ = true;
 };
 
 const Entry& last_of(const std::vector<Entry>& shown) {
@@ -177,7 +186,12 @@ Flaw counter_example_of(const KeyHistory& history, const Bounds& bounds, const S
                         const Flaw& hint, const CounterExampleLimits& limits) {
   const auto& entries = history.entries();
   Flaw out;
-  out.entries = Shrinker(history, bounds, limits).run(found.stuck_at);
+  if (hint.requirement.empty()) out.entries = stale_read(history);
+  if (out.entries.empty()) {
+    Shrinker shrinker(history, bounds, limits);
+    out.entries = shrinker.run(found.stuck_at);
+    out.minimal = shrinker.minimal();
+  }
   // Not needed for the proof, but to understand it.
   for (std::size_t i = 0, shown = out.entries.size(); i < shown; ++i) {
     const Index rank = history.rank(entries[out.entries[i]]);

@@ -14,8 +14,9 @@ struct CounterExampleLimits {
 };
 
 // `history` has no order, as `found` says: the entries that cannot be done without. The replies to
-// all others may be ignored, and there would still be no order. `hint`: what was found to be wrong
-// with the versions; may be empty.
+// all others may be ignored, and there would still be no order. Flaw::minimal says whether the
+// limits were reached first; these entries are more than that then. `hint`: what was found to be
+// wrong with the versions; may be empty.
 [[nodiscard]] Flaw counter_example_of(const KeyHistory& history, const Bounds& bounds,
                                       const SearchResult& found, const Flaw& hint,
                                       const CounterExampleLimits& limits = {});

@@ -25,6 +25,14 @@ bool is_type(std::string_view name) {
   return name == "invoke" || name == "ok" || name == "fail" || name == "info";
 }
 
+bool is_lock(std::string_view function) { return function == "acquire" || function == "release"; }
+bool is_read(std::string_view function) { return function == "read" || function == "get"; }
+bool is_write(std::string_view function) { return function == "write" || function == "put"; }
+
+bool is_function(std::string_view function) {
+  return is_lock(function) || is_read(function) || is_write(function) || function == "cas";
+}
+
 std::optional<std::uint32_t> number_of(std::string_view text) {
   std::uint32_t out = 0;
   const char* end = text.data() + text.size();
@@ -72,6 +80,10 @@ std::string EdnLog::Form::name() const {
   return out;
 }
 
+bool EdnLog::Form::is_type() const {
+  return kind == Kind::kAtom && text.starts_with(':') && history::is_type(name());
+}
+
 const EdnLog::Form& EdnLog::Form::at(std::string_view wanted) const {
   static const Form kNil{.text = "nil"};
   for (std::size_t i = 0; i + 1 < items.size(); i += 2) {
@@ -91,7 +103,7 @@ Result<void, std::string> EdnLog::line(std::uint64_t number, std::string_view te
   const Result<void, std::string> done = read(text);
   if (!*words_) return done;
   if (done && open_.empty() && !in_string_) return take_words();
-  // Lines of all kinds stand between those of operations; the latter have no open brackets.
+  // Lines of all kinds stand between those of operations; the values of the latter end.
   const bool operation = std::any_of(line_.begin(), line_.end(), [](const Form& word) {
     return word.text.starts_with(':') && is_type(word.name());
   });
@@ -104,6 +116,9 @@ Result<void, std::string> EdnLog::line(std::uint64_t number, std::string_view te
 
 Result<void, std::string> EdnLog::read(std::string_view text) {
   for (std::size_t at = 0; at < text.size() || in_string_;) {
+    // After the value, Jepsen writes the error as it is, with any brackets and quotes.
+    const bool has_value = line_.size() > 3 && line_[line_.size() - 3].is_type();
+    if (has_value && open_.empty() && !in_string_) return {};
     if (in_string_) {
       while (at < text.size() && text[at] != '"') {
         if (text[at] == '\\' && at + 1 < text.size()) ++at;
@@ -146,6 +161,11 @@ Result<void, std::string> EdnLog::read(std::string_view text) {
     } else {
       const std::size_t end = std::min(text.find_first_of(kDelimiters, at), text.size());
       const std::string_view atom = text.substr(at, end - at);
+      if (!*words_ && atom.starts_with("#_")) {
+        ++(open_.empty() ? discards_ : open_.back().discards);
+        at += 2;
+        continue;
+      }
       at = end;
       if (atom.front() == '#') continue;  // a tag: of what type the next form is
       if (auto added = add({.text = std::string(atom)}); !added) return added;
@@ -157,6 +177,11 @@ Result<void, std::string> EdnLog::read(std::string_view text) {
 // A form has ended.
 Result<void, std::string> EdnLog::add(Form form) {
   names_ = form.kind == Form::Kind::kString;
+  std::size_t& discards = open_.empty() ? discards_ : open_.back().discards;
+  if (discards > 0) {
+    --discards;
+    return {};
+  }
   const bool collection = form.kind == Form::Kind::kList || form.kind == Form::Kind::kMap;
   if (*words_) {
     (open_.empty() ? line_ : open_.back().items).push_back(std::move(form));
@@ -164,8 +189,8 @@ Result<void, std::string> EdnLog::add(Form form) {
   }
   if (open_.empty()) return collection ? take(form) : Result<void, std::string>();
   // All operations may stand in one vector or list.
-  const bool in_the_whole =
-      open_.size() == 1 && open_.front().kind == Form::Kind::kList && open_.front().items.empty();
+  const bool in_the_whole = open_.size() == 1 && open_.front().kind == Form::Kind::kList &&
+                            open_.front().items.empty() && discards_ == 0;
   if (in_the_whole && collection) return take(form);
   open_.back().items.push_back(std::move(form));
   return {};
@@ -197,40 +222,51 @@ Result<void, std::string> EdnLog::take(const Form& form) {
 Result<void, std::string> EdnLog::take_words() {
   const std::vector<Form> words = std::exchange(line_, {});
   for (std::size_t i = 1; i < words.size(); ++i) {
-    if (words[i].kind != Form::Kind::kAtom || !words[i].text.starts_with(':') ||
-        !is_type(words[i].name())) {
-      continue;
-    }
+    if (!words[i].is_type()) continue;
+    const Form& process = words[i - 1];
+    const Form function = i + 1 < words.size() ? words[i + 1] : Form{};
+    // In text, no keyword of a function follows such a word.
+    const bool named = function.text.starts_with(':') && is_function(function.name());
     // Words before the process are the same in all operations. What stands elsewhere is quoted, by
     // a report at the end, say.
-    if (!number_of(words[i - 1].text)) return {};
+    if (!number_of(process.text) && !named) return {};
     if (!words_before_) words_before_ = i;
     if (*words_before_ != i) return {};
-    return take_record({.process = words[i - 1].text,
+    return take_record({.process = process.text,
                         .type = words[i].name(),
-                        .function = i + 1 < words.size() ? words[i + 1].name() : "",
+                        .function = function.name(),
                         .value = i + 2 < words.size() ? words[i + 2] : Form{.text = "nil"}});
   }
   return {};
 }
 
 Result<void, std::string> EdnLog::take_record(const Record& record) {
-  const auto process = number_of(record.process);
-  if (!process) {
-    // From the nemesis, or from no process.
-    if (record.type == "info" || !record.process.empty()) return {};
+  if (record.process.empty()) {
+    if (record.type == "info") return {};
     return fail(std::string("this operation has no :process"));
   }
+  if (record.process == ":nemesis" || record.process == "nemesis") return {};
+  const std::uint32_t process = process_of(record.process);
+  // Other than a client, what has a name may do anything.
+  const bool named = !number_of(record.process);
+  if (named && !is_function(record.function) && !pending_.contains(process)) return {};
   now_ += Time(1);
-  if (record.type != "invoke") return end(record, *process);
+  if (record.type != "invoke") return end(record, process);
   auto operation = operation_of(record);
   if (!operation) return fail(operation.error());
-  operation->client = *process;
+  operation->client = process;
   operation->called = now_;
-  if (!pending_.try_emplace(*process, std::move(*operation)).second) {
+  if (!pending_.try_emplace(process, std::move(*operation)).second) {
     return fail("process " + record.process + " has not returned from its last operation");
   }
   return {};
+}
+
+std::uint32_t EdnLog::process_of(const std::string& text) {
+  const auto number = number_of(text);
+  if (number && *number < kFirstNamed) return *number;
+  const auto next = kFirstNamed + static_cast<std::uint32_t>(named_.size());
+  return named_.try_emplace(text, next).first->second;
 }
 
 std::string EdnLog::several_text(const Form& value) {
@@ -240,16 +276,15 @@ std::string EdnLog::several_text(const Form& value) {
 Result<Operation, std::string> EdnLog::operation_of(const Record& record) {
   Operation out{.key = std::string(kRegister)};
   const std::string& function = record.function;
-  const bool lock = function == "acquire" || function == "release";
-  const bool read = function == "read" || function == "get";
-  const bool write = function == "write" || function == "put";
+  const bool read = is_read(function);
+  const bool write = is_write(function);
   const bool cas = function == "cas";
-  if (!lock && !read && !write && !cas) {
+  if (!is_function(function)) {
     return fail("unknown function :" + function +
                 ": it must be :read, :write or :cas of a register, or :acquire or :release of a "
                 "lock; appends, sets and transactions are not supported");
   }
-  if (lock) {
+  if (is_lock(function)) {
     const bool acquire = function == "acquire";
     out.key = "lock";
     out.action = Action::kCompareAndSet;

@@ -12,7 +12,9 @@
 //
 // As these harnesses mean it: the order of the file is that of time; `:ok` has happened, with the
 // value that it says; `:fail` has not happened; `:info`, and what does not come to an end, may
-// happen at any later time, or never. What belongs to a process that is no number, a nemesis, is
+// happen at any later time, or never. In a line of words, what follows the value is the text of an
+// error and may be anything. `#_` takes away the next form. A process that is no number gets one,
+// from kFirstNamed on; `:nemesis`, and what such a process does that is none of these functions, is
 // passed over. Pure.
 #pragma once
 
@@ -29,6 +31,9 @@
 #include "concurrency/history/history.h"
 
 namespace fencepost::history {
+
+// The number of the first process that has a name: `:a`, "c1".
+inline constexpr std::uint32_t kFirstNamed = 1'000'000'000;
 
 class EdnLog {
  public:
@@ -53,6 +58,7 @@ class EdnLog {
     std::string text{};         // kAtom, kString
     std::vector<Form> items{};  // kList; kMap: names and values in turn
     char end = 0;               // the bracket that ends it
+    std::size_t discards = 0;   // forms that are still to be dropped from it
 
     [[nodiscard]] bool is_nil() const;
     [[nodiscard]] bool is_list_of(std::size_t size) const;
@@ -62,6 +68,8 @@ class EdnLog {
     [[nodiscard]] std::string value() const;
     // The name of an atom or a string, without the colon of a keyword and in lower case.
     [[nodiscard]] std::string name() const;
+    // :invoke, :ok, :fail or :info
+    [[nodiscard]] bool is_type() const;
     // The value of that name in a map; nil when there is none.
     [[nodiscard]] const Form& at(std::string_view wanted) const;
   };
@@ -72,6 +80,7 @@ class EdnLog {
   [[nodiscard]] Result<void, std::string> take(const Form& form);
   [[nodiscard]] Result<void, std::string> take_words();
   [[nodiscard]] Result<void, std::string> take_record(const Record& record);
+  [[nodiscard]] std::uint32_t process_of(const std::string& text);
   [[nodiscard]] Result<Operation, std::string> operation_of(const Record& record);
   static std::string several_text(const Form& value);
   [[nodiscard]] Result<void, std::string> end(const Record& record, std::uint32_t process);
@@ -85,11 +94,13 @@ class EdnLog {
   std::vector<Form> line_{};     // words_: what stands in the line
   std::string string_{};         // of a string that continues in the next line
   bool in_string_ = false;
+  std::size_t discards_ = 0;                   // forms that are still to be dropped, outside open_
   bool names_ = false;                         // the form before was a string
   std::optional<std::size_t> words_before_{};  // in words_: where the type of an operation stands
   Time now_{0};
-  std::set<std::string, std::less<>> registers_{};  // that have begun
-  std::map<std::uint32_t, Operation> pending_{};    // by process
+  std::set<std::string, std::less<>> registers_{};             // that have begun
+  std::map<std::string, std::uint32_t, std::less<>> named_{};  // processes that are no numbers
+  std::map<std::uint32_t, Operation> pending_{};               // by process
 };
 
 }  // namespace fencepost::history

@@ -268,6 +268,69 @@ TEST(EdnLog, PassesOverWhatStandsBetween) {
   EXPECT_EQ(operations_of(history).size(), 1);
 }
 
+// Jepsen prints an error as it is: with any brackets and quotes, over any number of lines.
+TEST(EdnLog, PassesOverTheTextOfAnError) {
+  const Read history = read(
+      "3\t:invoke\t:read\t[1 nil]\n"
+      "3\t:fail\t:read\t[1 nil]\t[:retry-failure org.example.ReadException: n4: no reply {\n"
+      "  requestor: \"n4\"\n"
+      "4\t:invoke\t:read\t[1 nil]\n"
+      "4\t:info\t:read\t[1 nil]\tcan\"t connect\n"
+      "5\t:invoke\t:write\t[1 7]\n"
+      "5\t:fail\t:write\t[1 7]\tunexpected ) here\n"
+      "6\t:invoke\t:write\t[1 8]\n"
+      "6\t:ok\t:write\t[1 8]\n");
+  EXPECT_EQ(history.error, "");
+  EXPECT_TRUE(history.complete);
+  const std::vector<Operation> operations = operations_of(history);
+  ASSERT_EQ(operations.size(), 2);
+  EXPECT_EQ(operations[0].outcome, Outcome::kUnknown);
+  EXPECT_EQ(operations[1].value, "8");
+}
+
+TEST(EdnLog, TakesEachTokenForAProcess) {
+  const std::string forms[] = {
+      "{:process :a, :type :invoke, :f :write, :value 3}\n{:process :a, :type :ok, :f :write}\n"
+      "{:process :nemesis, :type :info, :f :read}\n{:process :killer, :type :invoke, :f :kill}\n"
+      "{:process \"c1\" :type :invoke :f :write :value 4}\n{:process :a :type :invoke :f :read}\n"
+      "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 3}",
+      "log :a\t:invoke\t:write\t3\nlog :a\t:ok\t:write\t3\nlog :nemesis\t:info\t:read\tnil\n"
+      "what is :ok is right\nlog c1\t:invoke\t:write\t4\nlog :a\t:invoke\t:read\tnil\n"
+      "log 0\t:invoke\t:read\tnil\nlog 0\t:ok\t:read\t3\n",
+  };
+  for (const std::string& form : forms) {
+    const Read history = read(form);
+    EXPECT_EQ(history.error, "") << form;
+    const std::vector<Operation> operations = operations_of(history);
+    ASSERT_EQ(operations.size(), 4) << form;
+    EXPECT_EQ(operations[0].client, kFirstNamed) << form;
+    EXPECT_EQ(operations[0].outcome, Outcome::kOk) << form;
+    EXPECT_EQ(operations[1].client, 0) << form;
+    EXPECT_EQ(operations[2].client, kFirstNamed) << form;
+    EXPECT_EQ(operations[3].client, kFirstNamed + 1) << form;
+    EXPECT_EQ(judged(history), Answer::kOk) << form;
+  }
+}
+
+TEST(EdnLog, DropsWhatIsDiscarded) {
+  const std::string right = "[1 :invoke :write 3] [1 :ok :write 3]";
+  for (const std::string& log : {
+           "#_[1 :ok :write 9] " + right,
+           "[" + right + " #_ [1 :ok :write 9]]",
+           "#_[" + right + " [1 :ok :write 9]]\n" + right,
+           "#_ #_ [1 :ok :write 9]\n#jepsen.history.Op{:process 4} " + right,
+           std::string("{:process 1 :type :invoke #_:f #_:read :f :write :value #_#{4} 3}\n"
+                       "{:process 1, :type :ok, :f :write, :value 3 #_\"]\" #_4}"),
+       }) {
+    const Read history = read(log);
+    EXPECT_EQ(history.error, "") << log;
+    EXPECT_TRUE(history.complete) << log;
+    const std::vector<Operation> operations = operations_of(history);
+    ASSERT_EQ(operations.size(), 1) << log;
+    EXPECT_EQ(operations[0].value, "3") << log;
+  }
+}
+
 TEST(EdnLog, NoticesThatTheEndIsMissing) {
   const std::string operation = "{:process 1, :type :invoke, :f :write, :value 3}";
   EXPECT_TRUE(read("[" + operation + "]").complete);
@@ -283,7 +346,9 @@ TEST(EdnLog, NamesTheLineThatIsWrong) {
       {"0 :invoke :append 3", "line 1: unknown function :append"},
       {"0 :invoke :cas 3", "line 1: :cas needs"},
       {"0 :invoke :cas [3", "line 1: the value of this operation does not end"},
+      {"0 :invoke :cas [3 \"4]", "line 1: the value of this operation does not end"},
       {"0 :ok :read 3", "line 1: process 0 has no operation in flight"},
+      {":a :ok :read 3", "line 1: process :a has no operation in flight"},
       {"0 :invoke :read nil\n0 :invoke :read nil", "line 2: process 0 has not returned"},
       {"{:valid? true}", "line 1: this map is not an operation"},
       {"[1 2 3]", "line 1: this is not an operation"},

@@ -95,6 +95,7 @@ struct Flaw {
   std::string what{};
   std::vector<Index> entries{};  // that contradict each other
   std::vector<Index> others{};   // that might have explained it, and do not
+  bool minimal = true;           // false: the search for fewer entries reached its limits
 };
 
 class KeyHistory {

@@ -70,6 +70,40 @@ bool fits(std::vector<Zone>& lasting, const std::vector<Zone>& moments) {
   });
 }
 
+// A value, by the entries that wrote it and that show it.
+struct Sighting {
+  std::size_t writers = 0;
+  Index writer = kNone;
+  Index first = kNone;  // of its SET and the GETs of it, that which returned first
+};
+
+std::vector<Sighting> sightings_of(const KeyHistory& history) {
+  const auto& entries = history.entries();
+  std::vector<Sighting> out(history.texts().size());
+  for (Index i = 0; i < entries.size(); ++i) {
+    const Entry& entry = entries[i];
+    const bool read = entry.outcome == Outcome::kValue;
+    if (!read && !entry.writes_value()) continue;
+    Sighting& value = out[read ? entry.other : entry.value];
+    if (!read) {
+      ++value.writers;
+      value.writer = i;
+      if (entry.outcome != Outcome::kOk) continue;
+    }
+    const bool earlier = value.first == kNone || entry.returned < entries[value.first].returned;
+    if (earlier) value.first = i;
+  }
+  return out;
+}
+
+// It was there from its only SET on, and not before.
+bool is_certain(const std::vector<Entry>& entries, const Sighting& value) {
+  if (value.writers != 1 || value.first == kNone) return false;
+  const Entry& writer = entries[value.writer];
+  const bool written = writer.outcome == Outcome::kOk || writer.outcome == Outcome::kUnknown;
+  return written && writer.called <= entries[value.first].returned;
+}
+
 }  // namespace
 
 Decision decide_by_zones(const KeyHistory& history) {
@@ -102,6 +136,44 @@ Decision decide_by_values(const KeyHistory& history, const Bounds& bounds,
   values.resolve();
   if (!values.flaws().empty()) return Decision::kNoOrder;
   return search(values, bounds, limits).decision;
+}
+
+std::vector<Index> stale_read(const KeyHistory& history) {
+  const auto& entries = history.entries();
+  const std::vector<Sighting> values = sightings_of(history);
+  const auto first_return = [&](const Sighting& value) { return entries[value.first].returned; };
+  const auto called = [&](const Sighting& value) { return entries[value.writer].called; };
+  std::vector<Sighting> certain;
+  std::copy_if(values.begin(), values.end(), std::back_inserter(certain),
+               [&](const Sighting& value) { return is_certain(entries, value); });
+  std::sort(certain.begin(), certain.end(), [&](const Sighting& a, const Sighting& b) {
+    return first_return(a) < first_return(b);
+  });
+  std::vector<Index> reads;
+  for (Index i = 0; i < entries.size(); ++i) {
+    if (entries[i].outcome == Outcome::kValue) reads.push_back(i);
+  }
+  std::sort(reads.begin(), reads.end(), [&](Index a, Index b) {
+    return std::pair(entries[a].called, a) < std::pair(entries[b].called, b);
+  });
+  // Of an answered SET and a GET, the SET says more, where it had returned by then.
+  const auto shown_by = [&](const Sighting& value, std::int64_t before) {
+    const Entry& writer = entries[value.writer];
+    const bool by_writer = writer.outcome == Outcome::kOk && writer.returned < before;
+    return by_writer ? value.writer : value.first;
+  };
+  const Sighting* newest = nullptr;  // of what was there before the read
+  auto next = certain.begin();
+  for (const Index read : reads) {
+    for (; next != certain.end() && first_return(*next) < entries[read].called; ++next) {
+      if (newest == nullptr || called(*next) > called(*newest)) newest = &*next;
+    }
+    const Sighting& old = values[entries[read].other];
+    if (newest == nullptr || !is_certain(entries, old)) continue;
+    if (first_return(old) >= called(*newest)) continue;
+    return {shown_by(old, called(*newest)), shown_by(*newest, entries[read].called), read};
+  }
+  return {};
 }
 
 }  // namespace fencepost::history

@@ -11,6 +11,8 @@
 // Pure; thread safe.
 #pragma once
 
+#include <vector>
+
 #include "concurrency/history/key_history.h"
 #include "concurrency/history/search.h"
 
@@ -23,5 +25,11 @@ namespace fencepost::history {
 // versions are not looked at.
 [[nodiscard]] Decision decide_by_values(const KeyHistory& history, const Bounds& bounds,
                                         const SearchLimits& limits);
+
+// Three entries that have no order regardless of the replies to all others: one shows that a value
+// was there, one that another was there, which was written after that, and a later GET has read
+// the older value. Empty when there are none among the values that one request alone writes. Takes
+// one sort.
+[[nodiscard]] std::vector<Index> stale_read(const KeyHistory& history);
 
 }  // namespace fencepost::history
