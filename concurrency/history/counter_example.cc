@@ -186,7 +186,9 @@ Flaw counter_example_of(const KeyHistory& history, const Bounds& bounds, const S
                         const Flaw& hint, const CounterExampleLimits& limits) {
   const auto& entries = history.entries();
   Flaw out;
-  if (hint.requirement.empty()) out.entries = stale_read(history);
+  // Versions may say more than values: fewer entries, or a rule.
+  const bool values_alone = history.rank_count() == 0 && hint.requirement.empty();
+  if (values_alone) out.entries = stale_read(history);
   if (out.entries.empty()) {
     Shrinker shrinker(history, bounds, limits);
     out.entries = shrinker.run(found.stuck_at);

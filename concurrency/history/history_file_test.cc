@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "concurrency/history/checker.h"
+#include "concurrency/history/edn_log.h"
 #include "concurrency/history/testing/random_history.h"
 
 namespace fencepost::history {
@@ -291,7 +292,7 @@ TEST(EdnLog, PassesOverTheTextOfAnError) {
 TEST(EdnLog, TakesEachTokenForAProcess) {
   const std::string forms[] = {
       "{:process :a, :type :invoke, :f :write, :value 3}\n{:process :a, :type :ok, :f :write}\n"
-      "{:process :nemesis, :type :info, :f :read}\n{:process :killer, :type :invoke, :f :kill}\n"
+      "{:process :nemesis, :type :info, :f :read}\n{:process :clock, :type :invoke, :f :bump}\n"
       "{:process \"c1\" :type :invoke :f :write :value 4}\n{:process :a :type :invoke :f :read}\n"
       "{:process 0, :type :invoke, :f :read}\n{:process 0, :type :ok, :f :read, :value 3}",
       "log :a\t:invoke\t:write\t3\nlog :a\t:ok\t:write\t3\nlog :nemesis\t:info\t:read\tnil\n"
@@ -307,7 +308,7 @@ TEST(EdnLog, TakesEachTokenForAProcess) {
     EXPECT_EQ(operations[0].outcome, Outcome::kOk) << form;
     EXPECT_EQ(operations[1].client, 0) << form;
     EXPECT_EQ(operations[2].client, kFirstNamed) << form;
-    EXPECT_EQ(operations[3].client, kFirstNamed + 1) << form;
+    EXPECT_GT(operations[3].client, kFirstNamed) << form;
     EXPECT_EQ(judged(history), Answer::kOk) << form;
   }
 }
