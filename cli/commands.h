@@ -55,7 +55,7 @@ struct CertifyOptions : RunFlags {
   // Concurrent clients when the cases have finished: none, short, or a duration. Empty: short
   // for a run of all built-in cases, or the first shard of one, else none.
   std::string stress{};
-  // All workloads of so many requests in a row, when no case has failed; 0: none. Nothing: 1 for a
+  // All workloads of N requests in a row, when no case has failed; 0: none. Nothing: 1 for a
   // run of all built-in cases, or the first shard of one, as far as there is time, else none.
   std::optional<std::size_t> depth{};
   run::Selection selection{};

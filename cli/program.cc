@@ -69,7 +69,7 @@ void add_course(CLI::App& command, CertifyOptions& options) {
       "default for all built-in cases) or a time, e.g. 30s; first shard only");
   command
       .add_option("--depth", options.depth,
-                  "After the cases, if none failed, run all workloads of so many requests in a row "
+                  "After the cases, if none failed, run all workloads of N requests in a row "
                   "(1 to 3; 0: none; default for all built-in cases: 1, for twice the time of the "
                   "cases); docs/COMPLETE.md")
       ->check(whole_number(0, workload::kMaxDepth));

@@ -40,6 +40,9 @@ GIVEN = {
     "concurrency/stress_phase.h":
         "const StressPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
         "scenario::Catalogue catalogue; run::SuiteResult result; struct { std::string stopped_because; } context;",
+    "traffic/record/enumeration_phase.h":
+        "const EnumerationPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
+        "std::function<void(const search::ExploreProgress&)> progress; scenario::Catalogue catalogue; run::SuiteResult result;",
     "suite/judge/attribution.h": "scenario::RequestStep step; Exchange exchange{codec::Message{}, {}, 0}; KeyStates keys;",
     "suite/judge/root_cause.h": "std::vector<Testimony> failures; std::map<std::string, std::size_t> passed;"
                                 "scenario::Catalogue catalogue;",

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "codec/resp3.h"
+#include "workload/neighbours.h"
 #include "workload/trace_text.h"
 
 namespace fencepost::workload {
@@ -110,30 +111,6 @@ constexpr std::string_view kRequests[] = {
     "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$9\r\n0123456789\r\n",
     "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$10\r\n0123456789\r\n",
 };
-// Some of each class of bytes: other types of RESP, what stands beside the digits, signs, blanks,
-// line ends, letters of either case, and what is not ASCII.
-constexpr char kBytes[] =
-    "\0\t\n\v\f\r !\"#$%'()*+,-./0123456789:;<=>?@AKNPSTXaknpstx_`|~\x7f\x80\xc3\xff";
-
-void add_neighbours(const std::string& request, std::set<std::string>& out) {
-  for (std::size_t at = 0; at <= request.size(); ++at) {
-    out.insert(request.substr(0, at));
-    for (const char byte : std::string_view(kBytes, sizeof kBytes - 1)) {
-      out.insert(std::string(request).insert(at, 1, byte));
-      if (at == request.size()) continue;
-      std::string replaced = request;
-      replaced[at] = byte;
-      out.insert(std::move(replaced));
-    }
-    if (at == request.size()) continue;
-    out.insert(std::string(request).erase(at, 1));
-    if (at + 1 == request.size()) continue;
-    std::string swapped = request;
-    std::swap(swapped[at], swapped[at + 1]);
-    out.insert(std::move(swapped));
-  }
-}
-
 // Each length and count as others write it, or as it is beyond 32 bits.
 void add_with_other_numbers(const std::string& request, std::set<std::string>& out) {
   constexpr std::string_view kDigits = "0123456789";
@@ -213,8 +190,62 @@ void add_with_other_words(const std::vector<std::string>& request, std::set<std:
   }
 }
 
-// This many of them are in one workload: each changes one key at most.
-constexpr std::size_t kPayloadsOfATrace = 8;
+// Bytes that mean something outside of words, and digits beside those that stand there.
+constexpr std::string_view kFraming = "019:-+ \r\n$*";
+
+// Which bytes of the payload are not of its words.
+std::vector<std::size_t> framing_of(const std::string& payload) {
+  std::vector<std::size_t> out;
+  std::size_t at = 0;
+  while (at < payload.size()) {
+    const bool is_word = payload[at] == '$';
+    const std::size_t bytes = std::stoul(payload.substr(at + 1));
+    const std::size_t end = payload.find("\r\n", at) + 2;
+    for (; at < end; ++at) out.push_back(at);
+    if (!is_word) continue;
+    at += bytes;
+    out.insert(out.end(), {at, at + 1});
+    at += 2;
+  }
+  return out;
+}
+
+void add_twice_wrong(const std::string& request, std::set<std::string>& out) {
+  const std::vector<std::size_t> framing = framing_of(request);
+  for (std::size_t i = 0; i < framing.size(); ++i) {
+    for (std::size_t j = i + 1; j < framing.size(); ++j) {
+      std::string changed = request;
+      for (const char first : kFraming) {
+        changed[framing[i]] = first;
+        for (const char second : kFraming) {
+          changed[framing[j]] = second;
+          out.insert(changed);
+        }
+      }
+    }
+  }
+}
+
+// This many of a list are in one workload.
+constexpr std::size_t kListedInATrace = 8;
+
+Operation nearly_request(std::size_t number) {
+  return normalized({.kind = Kind::kRawPayload, .value = nearly_requests()[number]});
+}
+Operation twice_wrong_request(std::size_t number) {
+  return normalized({.kind = Kind::kRawPayload, .value = twice_wrong_requests()[number]});
+}
+
+Operation with_nearly(std::size_t number, Stamp Operation::*property) {
+  Operation out{.kind = Kind::kSet, .value = "a", .timestamp = default_timestamp(Kind::kSet)};
+  out.*property = {.base = StampBase::kMalformed,
+                   .malformed = static_cast<std::uint16_t>(malformed_texts().size() + number)};
+  return normalized(out);
+}
+Operation with_nearly_a_timestamp(std::size_t number) {
+  return with_nearly(number, &Operation::timestamp);
+}
+Operation with_nearly_a_token(std::size_t number) { return with_nearly(number, &Operation::token); }
 
 std::size_t power(std::size_t base, std::size_t exponent) {
   std::size_t out = 1;
@@ -269,14 +300,34 @@ const Trace& few_requests() {
   return requests;
 }
 
+const Trace& distinguishing_requests(bool expires) {
+  static const Trace now = parsed(kTellApart);
+  static const Trace later = parsed(kTellApartLater);
+  return expires ? later : now;
+}
+
 const std::vector<std::string>& nearly_requests() {
   static const std::vector<std::string> payloads = [] {
+    std::vector<std::string> bytes;
+    for (int byte = 0; byte < 256; ++byte) bytes.emplace_back(1, static_cast<char>(byte));
     std::set<std::string> all;
     for (const std::string_view request : kRequests) {
-      add_neighbours(std::string(request), all);
+      add_neighbours(std::string(request), bytes, all);
       add_with_other_numbers(std::string(request), all);
     }
     for (const auto& request : worded_requests()) add_with_other_words(request, all);
+    return std::vector(all.begin(), all.end());
+  }();
+  return payloads;
+}
+
+const std::vector<std::string>& twice_wrong_requests() {
+  static const std::vector<std::string> payloads = [] {
+    std::set<std::string> all;
+    for (const auto& words :
+         {std::vector<std::string>{"SET", "k", "a"}, {"GET", "k"}, {"VDEL", "k", "a"}}) {
+      add_twice_wrong(codec::encode_command({words.begin(), words.end()}), all);
+    }
     return std::vector(all.begin(), all.end());
   }();
   return payloads;
@@ -287,9 +338,16 @@ Enumeration::Enumeration(std::size_t depth) : depth_(depth) {
   static const std::vector<Trace> from_nothing = {{}};
   add(states_of_a_key(), all_requests(), 1);
   if (depth < 2) return;
-  add(nearly_requests());
+  add("payloads that differ from a request in one byte, number or word", nearly_requests().size(),
+      nearly_request);
+  add("texts that differ from a timestamp in one character, as __ts", nearly_timestamps().size(),
+      with_nearly_a_timestamp);
+  add("texts that differ from a timestamp in one character, as __ft", nearly_timestamps().size(),
+      with_nearly_a_token);
   add(states_of_a_key(), usual_requests(), 2);
   if (depth < 3) return;
+  add("payloads that differ from a request in two bytes outside of words",
+      twice_wrong_requests().size(), twice_wrong_request);
   add(from_nothing, all_requests(), 2);
   add(from_nothing, usual_requests(), 3);
   add(states_of_a_key(), few_requests(), 3);
@@ -304,9 +362,12 @@ void Enumeration::add(const std::vector<Trace>& states, const Trace& requests,
   size_ += parts_.back().size;
 }
 
-void Enumeration::add(const std::vector<std::string>& payloads) {
-  parts_.push_back({.payloads = &payloads,
-                    .size = (payloads.size() + kPayloadsOfATrace - 1) / kPayloadsOfATrace});
+void Enumeration::add(std::string what, std::size_t listed,
+                      Operation (*request_of)(std::size_t number)) {
+  parts_.push_back({.what = std::move(what),
+                    .listed = listed,
+                    .request_of = request_of,
+                    .size = (listed + kListedInATrace - 1) / kListedInATrace});
   size_ += parts_.back().size;
 }
 
@@ -315,11 +376,9 @@ Trace Enumeration::trace(std::size_t number) const {
   auto part = parts_.begin();
   for (; number >= part->size; ++part) number -= part->size;
   Trace out;
-  if (part->payloads != nullptr) {
-    const std::size_t end = std::min((number + 1) * kPayloadsOfATrace, part->payloads->size());
-    for (std::size_t i = number * kPayloadsOfATrace; i < end; ++i) {
-      out.push_back(normalized({.kind = Kind::kRawPayload, .value = (*part->payloads)[i]}));
-    }
+  if (part->request_of != nullptr) {
+    const std::size_t end = std::min((number + 1) * kListedInATrace, part->listed);
+    for (std::size_t i = number * kListedInATrace; i < end; ++i) out.push_back(part->request_of(i));
     return out;
   }
   // Those that follow a state follow one another, the last request changing first.
@@ -334,9 +393,7 @@ Trace Enumeration::trace(std::size_t number) const {
   const bool expires = std::any_of(out.begin(), out.end(), [](const Operation& operation) {
     return operation.px_ms && *operation.px_ms % kBeyond32Bits <= kSoonMs;
   });
-  static const Trace now = parsed(kTellApart);
-  static const Trace later = parsed(kTellApartLater);
-  const Trace& last = expires ? later : now;
+  const Trace& last = distinguishing_requests(expires);
   out.insert(out.end(), last.begin(), last.end());
   return out;
 }
@@ -344,9 +401,9 @@ Trace Enumeration::trace(std::size_t number) const {
 std::vector<std::string> Enumeration::bound() const {
   std::vector<std::string> out;
   for (const Part& part : parts_) {
-    if (part.payloads != nullptr) {
-      out.push_back("each of " + std::to_string(part.payloads->size()) +
-                    " payloads that differ from a request in one byte, number or word");
+    if (part.request_of != nullptr) {
+      out.push_back(std::to_string(part.size) + " workloads: each of " +
+                    std::to_string(part.listed) + " " + part.what);
       continue;
     }
     const char* each = part.in_a_row == 1   ? "each of"

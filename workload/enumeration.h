@@ -34,16 +34,19 @@ class Enumeration {
   [[nodiscard]] std::vector<std::string> bound() const;
 
  private:
-  // States, and this many requests in a row after each; or payloads that are nearly requests.
+  // States, and this many requests in a row after each; or a list of requests, of which each
+  // changes one key at most.
   struct Part {
     const std::vector<Trace>* states = nullptr;
     const Trace* requests = nullptr;
     std::size_t in_a_row = 0;
-    const std::vector<std::string>* payloads = nullptr;
-    std::size_t size = 0;  // in traces
+    std::string what{};  // is listed: "texts that ..."
+    std::size_t listed = 0;
+    Operation (*request_of)(std::size_t number) = nullptr;  // below `listed`
+    std::size_t size = 0;                                   // in traces
   };
   void add(const std::vector<Trace>& states, const Trace& requests, std::size_t in_a_row);
-  void add(const std::vector<std::string>& payloads);
+  void add(std::string what, std::size_t listed, Operation (*request_of)(std::size_t number));
 
   std::size_t depth_;
   std::vector<Part> parts_;
@@ -56,8 +59,13 @@ class Enumeration {
 [[nodiscard]] const Trace& all_requests();
 [[nodiscard]] const Trace& usual_requests();
 [[nodiscard]] const Trace& few_requests();
+// Each workload that begins in a state ends with these: where something expires soon, with the
+// second, which waits for it. Their answers distinguish the states.
+[[nodiscard]] const Trace& distinguishing_requests(bool expires);
 // Requests of which a byte, a number or a word is left out, replaced, or follows another, of which
 // two bytes are swapped, or that end there; each once.
 [[nodiscard]] const std::vector<std::string>& nearly_requests();
+// Requests in which two of the bytes that are not of a word are others.
+[[nodiscard]] const std::vector<std::string>& twice_wrong_requests();
 
 }  // namespace fencepost::workload

@@ -71,7 +71,7 @@ TEST(Enumeration, OfADepthBeginsWithThoseOfASmallerOne) {
   for (const std::size_t i : {one.size(), two.size() / 2, two.size() - 1}) {
     EXPECT_EQ(two.trace(i), three.trace(i));
   }
-  EXPECT_EQ(three.bound().size(), 6U);
+  EXPECT_EQ(three.bound().size(), 9U);
   EXPECT_THAT(one.bound(), ElementsAre(HasSubstr("in each of 11 states of a key")));
   EXPECT_THAT(two.bound(),
               Contains(HasSubstr("differ from a request in one byte, number or word")));
@@ -82,8 +82,46 @@ TEST(Enumeration, IsNormalizedAndEndsWithWhatTellsStatesApart) {
   for (std::size_t i = 0; i < three.size(); i += 97) {
     const Trace trace = three.trace(i);
     for (const Operation& operation : trace) EXPECT_EQ(normalized(operation), operation);
-    if (trace.front().kind == Kind::kRawPayload) continue;
+    const auto is_nearly = [](const Stamp& stamp) {
+      return stamp.malformed >= malformed_texts().size();
+    };
+    const Operation& first = trace.front();
+    const bool listed =
+        first.kind == Kind::kRawPayload || is_nearly(first.timestamp) || is_nearly(first.token);
+    if (listed) continue;
     EXPECT_THAT(to_text(trace), HasSubstr("none has this"));
+  }
+}
+
+TEST(NearlyTimestamps, AreTextsThatATraceCanSay) {
+  const std::vector<std::string>& all = nearly_timestamps();
+  EXPECT_THAT(all, Contains("1696374425000:1:n"));
+  EXPECT_THAT(all, Contains("1696374425000::n"));
+  EXPECT_THAT(all, Contains("16963744 25000:1:n"));
+  EXPECT_THAT(all, Contains("001696374425000:0000\xc3\xa9:n"));
+  EXPECT_LT(all.size() + malformed_texts().size(), 65'536U);
+  for (std::size_t i = 0; i < all.size(); i += 7) {
+    const Operation operation = normalized(
+        {.kind = Kind::kSet,
+         .value = "a",
+         .timestamp = default_timestamp(Kind::kSet),
+         .token = {.base = StampBase::kMalformed,
+                   .malformed = static_cast<std::uint16_t>(malformed_texts().size() + i)}});
+    EXPECT_EQ(malformed_text(operation.token.malformed), all[i]);
+    const auto read = parse_trace(to_text(operation));
+    ASSERT_TRUE(read) << to_text(operation);
+    EXPECT_EQ(*read, Trace{operation});
+  }
+  EXPECT_FALSE(parse_trace("c0 SET k0 \"a\" ft=\"none of these\""));
+}
+
+TEST(TwiceWrongRequests, KeepTheirWords) {
+  const std::vector<std::string>& all = twice_wrong_requests();
+  EXPECT_THAT(all, Contains("*2\r\n$3\r\nGET\r\n$1\r\nk\r\n"));
+  EXPECT_THAT(all, Contains("$2\r\n$3\r\nGET\r\n$0\r\nk\r\n"));
+  EXPECT_THAT(all, Contains("*2\r\n$3\r\nGET\n\r$1\r\nk\r\n"));
+  for (std::size_t i = 0; i < all.size(); i += 97) {
+    EXPECT_THAT(all[i], testing::AnyOf(HasSubstr("SET"), HasSubstr("GET"), HasSubstr("VDEL")));
   }
 }
 

@@ -1,7 +1,10 @@
 #include "workload/operation.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
+
+#include "workload/neighbours.h"
 
 namespace fencepost::workload {
 
@@ -18,7 +21,8 @@ Stamp normalized(const Stamp& stamp) {
   Stamp out{.base = stamp.base};
   if (stamp.base == StampBase::kAbsent) return out;
   if (stamp.base == StampBase::kMalformed) {
-    out.malformed = static_cast<std::uint8_t>(stamp.malformed % malformed_texts().size());
+    out.malformed = static_cast<std::uint16_t>(
+        stamp.malformed % (malformed_texts().size() + nearly_timestamps().size()));
     return out;
   }
   out.padded = stamp.padded;
@@ -122,6 +126,25 @@ const std::vector<MalformedText>& malformed_texts() {
       {"1:000000000000000000001:n", kNumbers, kNumbers},
   };
   return pool;
+}
+
+const std::vector<std::string>& nearly_timestamps() {
+  static const std::vector<std::string> pool = [] {
+    std::vector<std::string> characters = {"\xc3\xa9"};
+    for (char c = ' '; c <= '~'; ++c) characters.emplace_back(1, c);
+    std::set<std::string> all;
+    for (const std::string text : {"1696374425000:1:n", "001696374425000:00001:n"}) {
+      add_neighbours(text, characters, all);
+    }
+    return std::vector(all.begin(), all.end());
+  }();
+  return pool;
+}
+
+std::string_view malformed_text(std::uint16_t number) {
+  const std::size_t usual = malformed_texts().size();
+  if (number < usual) return malformed_texts()[number].text;
+  return nearly_timestamps().at(number - usual);
 }
 
 }  // namespace fencepost::workload

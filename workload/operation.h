@@ -36,7 +36,7 @@ enum class StampBase : std::uint8_t {
   kVersion,    // the version of a key; when there is no such key, as kNow
   kEpoch,      // 0
   kMax,        // 2^63 - 1, the greatest wall clock
-  kMalformed,  // a text that is no timestamp
+  kMalformed,  // a text that is no timestamp, or nearly none
 };
 inline constexpr std::size_t kStampBases = 8;
 
@@ -48,7 +48,8 @@ struct Stamp {
   bool padded = false;            // 15 and 5 digits
   std::uint8_t of_key = kOwnKey;  // kToken, kVersion: whose
   std::uint8_t node = 0;          // clocks: nodes()[node]; kToken, kVersion: a NodeRelation
-  std::uint8_t malformed = 0;     // kMalformed: malformed_texts()[malformed]
+  // kMalformed: malformed_texts()[malformed], and behind these nearly_timestamps().
+  std::uint16_t malformed = 0;
   std::int32_t offset_ms = 0;
   std::uint64_t counter = 0;
 
@@ -121,5 +122,12 @@ struct MalformedText {
   std::string_view open_as_token;
 };
 [[nodiscard]] const std::vector<MalformedText>& malformed_texts();
+// All texts that differ from one of two timestamps, padded and not, in one character: it is left
+// out, swapped with the next, another, or one more; and what they begin with. Some are timestamps.
+// Sorted; the characters are those that every broker takes in an MQTT string. Traces that are made
+// of bytes have none of them.
+[[nodiscard]] const std::vector<std::string>& nearly_timestamps();
+// Of Stamp::malformed.
+[[nodiscard]] std::string_view malformed_text(std::uint16_t number);
 
 }  // namespace fencepost::workload

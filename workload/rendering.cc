@@ -58,8 +58,9 @@ void resolve(const Stamp& stamp, const Bases& bases, Offered& out) {
     return;
   }
   if (stamp.base == StampBase::kMalformed) {
-    const MalformedText& text = malformed_texts().at(stamp.malformed);
     out.form = Offered::Form::kMalformed;
+    if (stamp.malformed >= malformed_texts().size()) return;
+    const MalformedText& text = malformed_texts()[stamp.malformed];
     out.open_as_timestamp = text.open_as_timestamp;
     out.open_as_token = text.open_as_token;
     return;
@@ -82,7 +83,7 @@ void resolve(const Stamp& stamp, const Bases& bases, Offered& out) {
 void append_text(std::string& out, const Stamp& stamp, const Offered& offered) {
   if (offered.form == Offered::Form::kAbsent) return;
   if (offered.form == Offered::Form::kMalformed) {
-    out += malformed_texts().at(stamp.malformed).text;
+    out += malformed_text(stamp.malformed);
     return;
   }
   hlc::append(out, offered.timestamp,

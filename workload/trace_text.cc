@@ -1,5 +1,6 @@
 #include "workload/trace_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <limits>
@@ -19,10 +20,16 @@ constexpr std::array<std::string_view, kStampBases> kBaseNames = {
 constexpr std::array<std::string_view, 6> kVerbNames = {"SET",  "GET",       "DEL",
                                                         "VDEL", "KEYNOTIFY", "STOP"};
 
+std::string quoted_value(std::string_view bytes) { return '"' + escape(bytes) + '"'; }
+
 std::string text_of(const Stamp& stamp) {
   std::string text(kBaseNames.at(static_cast<std::size_t>(stamp.base)));
   if (stamp.base == StampBase::kAbsent) return text;
-  if (stamp.base == StampBase::kMalformed) return text + std::to_string(stamp.malformed);
+  if (stamp.base == StampBase::kMalformed) {
+    return stamp.malformed < malformed_texts().size()
+               ? text + std::to_string(stamp.malformed)
+               : quoted_value(malformed_text(stamp.malformed));
+  }
   if (stamp.of_key < kKeys) text += "@k" + std::to_string(stamp.of_key);
   if (stamp.offset_ms > 0) text += "+";
   if (stamp.offset_ms != 0) text += std::to_string(stamp.offset_ms);
@@ -31,8 +38,6 @@ std::string text_of(const Stamp& stamp) {
   if (stamp.padded) text += "p";
   return text;
 }
-
-std::string quoted_value(std::string_view bytes) { return '"' + escape(bytes) + '"'; }
 
 // Takes text from the front of a line.
 class Scanner {
@@ -128,7 +133,18 @@ bool read_details(Scanner& scanner, Stamp& stamp) {
   return true;
 }
 
+// A text of nearly_timestamps().
+std::optional<Stamp> read_nearly(Scanner& scanner) {
+  const auto text = scanner.bytes();
+  const std::vector<std::string>& all = nearly_timestamps();
+  const auto found = text ? std::lower_bound(all.begin(), all.end(), *text) : all.end();
+  if (found == all.end() || *found != *text) return std::nullopt;
+  const auto number = malformed_texts().size() + static_cast<std::size_t>(found - all.begin());
+  return Stamp{.base = StampBase::kMalformed, .malformed = static_cast<std::uint16_t>(number)};
+}
+
 std::optional<Stamp> read_stamp(Scanner& scanner) {
+  if (scanner.front() == '"') return read_nearly(scanner);
   for (std::size_t i = 0; i < kBaseNames.size(); ++i) {
     if (!scanner.literal(kBaseNames.at(i))) continue;
     Stamp stamp{.base = static_cast<StampBase>(i)};

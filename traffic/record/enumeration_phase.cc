@@ -25,7 +25,7 @@ run::PhaseFinding finding_of(const search::Counterexample& found, const Enumerat
                      fmt::format(" --exhaustive {} --example {}", phase.depth, found.example)};
 }
 
-// What a verdict of these results in, besides what was found.
+// Why the phase ended early, or proves nothing, and what was found.
 void conclude(search::ExploreResult result, const EnumerationPhase& phase,
               run::EnumerationResult& out) {
   // A part is no doubt where a part was asked for: how far it came is said.

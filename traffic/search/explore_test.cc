@@ -3,9 +3,11 @@
 
 #include "traffic/search/explore.h"
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,6 +23,7 @@
 #include "reference_store/service.h"
 #include "suite/testing/fake_endpoint.h"
 #include "traffic/search/judged_run.h"
+#include "workload/enumeration.h"
 #include "workload/trace_text.h"
 
 namespace fencepost::search {
@@ -234,6 +237,54 @@ TEST(JudgedRun, TakesTheExpiryOfAKeyRightAfterTheReplyThatRegisters) {
   const JudgedRun run = run_judged(**session, *trace, options);
   ASSERT_EQ(*expired, 1U);
   EXPECT_FALSE(run.rejection) << run.rejection->judgement.because;
+}
+
+// What a conforming store answers to `last`, behind a trace that leads to a state. c1 observes, or
+// does not: what it is notified of counts, too.
+std::string answers(const workload::Trace& state, const workload::Trace& last) {
+  const auto endpoint = endpoint::make_in_process_endpoint({});
+  const auto session = endpoint->open_session();
+  JudgedRunOptions options{.key_prefix = "p/", .client_id_prefix = "c", .keeps_packets = true};
+  options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  workload::Trace all = state;
+  all.insert(all.end(), last.begin(), last.end());
+  const JudgedRun run = run_judged(**session, all, options);
+  EXPECT_FALSE(run.rejection);
+  auto left = static_cast<std::ptrdiff_t>(std::count_if(
+      state.begin(), state.end(),
+      [](const workload::Operation& each) { return workload::is_request(each.kind); }));
+  std::string out;
+  for (const Packet& each : run.packets) {
+    if (each.kind == Packet::Kind::kRequest) --left;
+    if (left < 0 && each.kind == Packet::Kind::kReceived)
+      out += each.client_id + each.message.payload;
+  }
+  return out;
+}
+
+// The characterization set tells each two of the states apart that a conforming store has to tell
+// apart. A faulty one may remember a key that is gone: its token, its expiry.
+TEST(Enumeration, EndsWithRequestsThatTellTheStatesApart) {
+  std::map<std::string, std::vector<std::string>> all;
+  for (const workload::Trace& state : workload::states_of_a_key()) {
+    all[answers(state, workload::distinguishing_requests(false)) + "later " +
+        answers(state, workload::distinguishing_requests(true))]
+        .push_back(workload::to_text(state));
+  }
+  std::set<std::vector<std::string>> alike;
+  for (const auto& [seen, states] : all) {
+    if (states.size() > 1) alike.insert(states);
+  }
+  const std::string plain = "c0 SET k0 \"a\"\n";
+  const std::string kept_for_a_minute = "c0 SET k0 \"a\" PX 60000\n";
+  EXPECT_EQ(alike, (std::set<std::vector<std::string>>{
+                       {"", "c0 SET k0 \"a\" ft=now\nc0 DEL k0 ft=token\n"},
+                       {"c1 KEYNOTIFY k0\n", "c1 KEYNOTIFY k0\nc0 SET k0 \"a\" PX 100\nwait 150\n"},
+                       {plain, kept_for_a_minute}}));
+  // These two only time can tell apart.
+  const auto later = *workload::parse_trace("wait 70000\nc1 GET k0");
+  EXPECT_NE(answers(*workload::parse_trace(plain), later),
+            answers(*workload::parse_trace(kept_for_a_minute), later));
 }
 
 TEST(JudgedRun, LeavesNoKeyBehindInAStoreThatStays) {
