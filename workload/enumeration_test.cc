@@ -95,10 +95,10 @@ TEST(Enumeration, IsNormalizedAndEndsWithWhatTellsStatesApart) {
 
 TEST(NearlyTimestamps, AreTextsThatATraceCanSay) {
   const std::vector<std::string>& all = nearly_timestamps();
-  EXPECT_THAT(all, Contains("1696374425000:1:n"));
-  EXPECT_THAT(all, Contains("1696374425000::n"));
-  EXPECT_THAT(all, Contains("16963744 25000:1:n"));
-  EXPECT_THAT(all, Contains("001696374425000:0000\xc3\xa9:n"));
+  EXPECT_THAT(all, Contains("1696374425000:1:client"));
+  EXPECT_THAT(all, Contains("1696374425000::client"));
+  EXPECT_THAT(all, Contains("16963744 25000:1:client"));
+  EXPECT_THAT(all, Contains("001696374425000:0000\xc3\xa9:client"));
   EXPECT_LT(all.size() + malformed_texts().size(), 65'536U);
   for (std::size_t i = 0; i < all.size(); i += 7) {
     const Operation operation = normalized(
