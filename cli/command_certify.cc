@@ -368,11 +368,8 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
 void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
                      run::SuiteResult& result) {
   // Nobody waits for long for what was not asked for.
-  constexpr std::chrono::milliseconds kLeastTime{5'000};
-  std::optional<std::chrono::milliseconds> time;
-  if (!options.depth) {
-    time = std::max(kLeastTime, std::chrono::ceil<std::chrono::milliseconds>(2 * result.duration));
-  }
+  constexpr std::chrono::milliseconds kUnlessAsked{10'000};
+  const auto time = options.depth ? std::nullopt : std::optional(kUnlessAsked);
   run::SuiteOptions suite = plan.suite;
   suite.settings.profile = result.basis.dialect == codec::DialectId::kDeployed
                                ? codec::Profile::kDeployed

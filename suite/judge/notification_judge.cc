@@ -257,10 +257,18 @@ Judgement NotificationJudge::missing(KeyTable& keys, std::string_view client_id,
 }
 
 bool NotificationJudge::awaits_expiry() const {
-  return std::any_of(pending_.begin(), pending_.end(), [](const auto& of_client) {
+  return awaits([](const PendingNotification& each) { return each.rule == expiry_rule(); });
+}
+
+bool NotificationJudge::awaits_any() const {
+  return awaits([](const PendingNotification&) { return true; });
+}
+
+bool NotificationJudge::awaits(bool (*is_meant)(const PendingNotification&)) const {
+  return std::any_of(pending_.begin(), pending_.end(), [&](const auto& of_client) {
     const auto& queue = of_client.second;
-    return std::any_of(queue.begin(), queue.end(), [](const PendingNotification& each) {
-      return each.certain && !each.outlives && each.rule == expiry_rule();
+    return std::any_of(queue.begin(), queue.end(), [&](const PendingNotification& each) {
+      return each.certain && !each.outlives && is_meant(each);
     });
   });
 }

@@ -64,8 +64,9 @@ class NotificationJudge {
                                   std::chrono::microseconds sent,
                                   std::chrono::microseconds expiry_slack);
 
-  // Is a certain one of an expiry queued?
+  // Is a certain one queued, of an expiry, or of any change?
   [[nodiscard]] bool awaits_expiry() const;
+  [[nodiscard]] bool awaits_any() const;
 
   // The client, which observed the key or may have done so, has stopped that: that the key expired
   // before `at` may still be notified.
@@ -76,6 +77,7 @@ class NotificationJudge {
   void disconnected(KeyTable& keys, std::string_view client_id, std::chrono::microseconds at);
 
  private:
+  [[nodiscard]] bool awaits(bool (*is_meant)(const PendingNotification&)) const;
   void allow_expiry_before(const KeyKnowledge& key, std::string_view key_name,
                            std::string_view client_id, std::chrono::microseconds at);
   std::optional<Judgement> judge_expected(KeyKnowledge& key, const ReceivedNotification& received);

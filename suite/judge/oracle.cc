@@ -612,6 +612,7 @@ Judgement Oracle::missing(std::string_view client_id, microseconds sent) {
 }
 
 bool Oracle::awaits_expiry() const { return state_->notifications.awaits_expiry(); }
+bool Oracle::awaits_notification() const { return state_->notifications.awaits_any(); }
 
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->notifications.disconnected(state_->keys, client_id, at);

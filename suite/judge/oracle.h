@@ -78,6 +78,9 @@ class Oracle {
   // Has an expiry certainly happened that a client must still be notified of? That may be as late
   // as kExpiryNotified. (Req: SET-PX-OPEN-8)
   [[nodiscard]] bool awaits_expiry() const;
+  // Must a client still be notified of any change? By the article alone that may be as late as
+  // kNotificationLag. (Req: NTF-ORDER-OPEN-2)
+  [[nodiscard]] bool awaits_notification() const;
 
   // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)
   void disconnected(std::string_view client_id, std::chrono::microseconds at);

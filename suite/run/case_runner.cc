@@ -1,13 +1,18 @@
 #include "suite/run/case_runner.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <string>
 #include <utility>
 #include <variant>
+
+#include <fmt/format.h>
 
 #include "suite/run/case_state.h"
 #include "suite/run/fan_out.h"
 #include "suite/run/key_series.h"
 #include "suite/run/notification_steps.h"
+#include "suite/run/request_builder.h"
 #include "suite/run/request_steps.h"
 #include "suite/run/time_limits.h"
 
@@ -65,7 +70,16 @@ class StepRunner {
   MaybeProblem operator()(const scenario::SubscribeStep& step) {
     auto client = state_.clients.get(step.client);
     if (!client) return client.error();
-    const auto done = (*client)->raw().subscribe(judge::resolve(step.filter, state_.key_prefix));
+    const std::string filter = judge::resolve(step.filter, state_.key_prefix);
+    // Nor a SUBSCRIBE. (MQTT 5, 3.2.2.3.6)
+    constexpr std::size_t kOtherBytes = 16;  // of one without properties, at most
+    const auto limit = (*client)->raw().packet_limit();
+    if (limit && filter.size() + kOtherBytes > *limit) {
+      return Problem{.verdict = Verdict::kSkipped,
+                     .message = fmt::format("{} {} bytes, and the endpoint takes at most {}",
+                                            kTooLargeToSend, filter.size() + kOtherBytes, *limit)};
+    }
+    const auto done = (*client)->raw().subscribe(filter);
     if (!done) return lost(done.error());
     return std::nullopt;
   }

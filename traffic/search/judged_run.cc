@@ -376,15 +376,23 @@ class Run {
   void close() {
     at_ = trace_.size();
     if (!options_.oracle.basis.binds("NTF-ORDER-1")) {
-      wait_until(now() + judge::kNotificationLag);
-      take_all();
+      wait_while([this] { return oracle_.awaits_notification(); }, judge::kNotificationLag);
     }
     ask_for_all_keys();
     // One of an expiry may: it is waited for, where it is still to come.
     if (is_over() || !oracle_.awaits_expiry()) return;
-    wait_until(now() + judge::kExpiryNotified);
-    take_all();
+    wait_while([this] { return oracle_.awaits_expiry(); }, judge::kExpiryNotified);
     ask_for_all_keys();
+  }
+
+  // Takes what comes, for at most this long.
+  void wait_while(const std::function<bool()>& awaits, endpoint::Duration most) {
+    constexpr std::chrono::milliseconds kLookAgain{10};
+    const endpoint::Duration deadline = now() + most;
+    while (!is_over() && awaits() && now() < deadline) {
+      wait_until(std::min<endpoint::Duration>(now() + kLookAgain, deadline));
+      take_all();
+    }
   }
 
   void ask_for_all_keys() {
