@@ -133,8 +133,8 @@ const std::vector<std::string>& nearly_timestamps() {
     std::vector<std::string> characters = {"\xc3\xa9"};
     for (char c = ' '; c <= '~'; ++c) characters.emplace_back(1, c);
     std::set<std::string> all;
-    // The node id is none that a store has itself, with another character, too: whether a client
-    // may use that is unspecified. (Req: HLC-PARSE-OPEN-1)
+    // No store has such a node id itself, also with another character: whether a client may use
+    // that of the store is unspecified. (Req: HLC-PARSE-OPEN-1)
     for (const std::string text : {"1696374425000:1:client", "001696374425000:00001:client"}) {
       add_neighbours(text, characters, all);
     }
