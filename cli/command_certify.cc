@@ -406,6 +406,18 @@ void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoi
   result.enumeration = std::move(enumeration);
 }
 
+// What follows the cases.
+void run_phases(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
+                report::RunEvidence& evidence, run::SuiteResult& result) {
+  if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
+    run_stress(options, plan, endpoint, evidence, result);
+  }
+  const bool sound = exit_code(result) == run::ExitCode::kConformant;
+  if (plan.depth > 0 && sound && plan.context.stopped_because.empty()) {
+    run_enumeration(options, plan, endpoint, result);
+  }
+}
+
 // What became of a baseline that was to be fixed.
 void print_news(const baseline::RunBaseline& known) {
   for (const std::string& line : known.news()) {
@@ -479,13 +491,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
     report::try_alone(result, known.to_run(plan.cases), plan.library.catalogue, options.strict,
                       after_the_run(plan, direct));
   }
-  if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
-    run_stress(options, plan, direct, evidence, result);
-  }
-  const bool sound = exit_code(result) == run::ExitCode::kConformant;
-  if (plan.depth > 0 && sound && plan.context.stopped_because.empty()) {
-    run_enumeration(options, plan, direct, result);
-  }
+  run_phases(options, plan, direct, evidence, result);
   console.end(result, plan.library.catalogue, plan.context);
   print_news(known);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);

@@ -46,12 +46,19 @@ wire::Connect connect_packet(const ClientOptions& client, const Credentials& cre
 
 class BuiltinClient final : public Client {
  public:
+  // `packet_limit`: of a broker that announces none.
   BuiltinClient(std::shared_ptr<Connection> connection, Duration timeout,
-                std::optional<std::uint32_t> maximum_qos, std::optional<std::uint32_t> packet_limit)
+                const wire::Connack& connack, std::optional<std::uint32_t> packet_limit)
       : connection_(std::move(connection)),
         timeout_(timeout),
-        maximum_qos_(maximum_qos),
-        packet_limit_(packet_limit) {}
+        has_resumed_(connack.session_present),
+        maximum_qos_(connack.properties.number(PropertyId::kMaximumQos)),
+        packet_limit_(packet_limit) {
+    // What is announced (MQTT 5, 3.2.2.3.6) goes before what was described: it is of this
+    // connection.
+    const auto announced = connack.properties.number(PropertyId::kMaximumPacketSize);
+    if (announced) packet_limit_ = announced;
+  }
   ~BuiltinClient() override { connection_->disconnect(); }
   BuiltinClient(const BuiltinClient&) = delete;
   BuiltinClient& operator=(const BuiltinClient&) = delete;
@@ -97,6 +104,7 @@ class BuiltinClient final : public Client {
 
   std::optional<Event> receive(Duration timeout) override { return connection_->receive(timeout); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
+  [[nodiscard]] bool has_resumed() const override { return has_resumed_; }
   [[nodiscard]] std::optional<Event> take() override { return connection_->take(); }
   // The connection calls on_event without its lock.
   [[nodiscard]] bool serves_in_place() const override { return true; }
@@ -111,6 +119,7 @@ class BuiltinClient final : public Client {
   // Not its only owner: a call of the loop's thread may be running when the client goes.
   std::shared_ptr<Connection> connection_;
   Duration timeout_;
+  bool has_resumed_;
   std::optional<std::uint32_t> maximum_qos_;
   std::optional<std::uint32_t> packet_limit_;
 };
@@ -156,13 +165,8 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
       }
       return fail(std::move(error));
     }
-    // A broker that states no limit (MQTT 5, 3.2.2.3.6) leaves that of the descriptor.
-    const auto announced = connack->properties.number(PropertyId::kMaximumPacketSize);
-    // What is announced goes before what was described: it is of this connection.
-    return std::make_unique<BuiltinClient>(
-        std::move(connection), options_.timeout,
-        connack->properties.number(PropertyId::kMaximumQos),
-        announced ? announced : options_.capabilities.max_packet_size);
+    return std::make_unique<BuiltinClient>(std::move(connection), options_.timeout, *connack,
+                                           options_.capabilities.max_packet_size);
   } catch (const std::system_error& error) {
     return fail(
         Error{ErrorKind::kInternal, std::string("no thread for connections: ") + error.what()});

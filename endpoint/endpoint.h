@@ -121,6 +121,10 @@ class Client {
   // its CONNACK, else Capabilities::max_packet_size. Nothing when neither is known.
   [[nodiscard]] virtual std::optional<std::uint32_t> packet_limit() const { return std::nullopt; }
 
+  // Does the broker continue the session of an earlier connection of this client id? Then the
+  // subscriptions of that are in force. (MQTT 5, 3.2.2.1.1)
+  [[nodiscard]] virtual bool has_resumed() const { return false; }
+
   // Returns when the broker has acknowledged what was published with QoS 1 or 2, but for raw
   // packets. What it has not within `timeout` of our time ends the connection, with
   // Disconnected::section. A client without acknowledgements, or of a library that does not tell of

@@ -29,6 +29,7 @@ class ForwardingClient : public Client {
   }
   std::optional<Event> receive(Duration timeout) override { return client_->receive(timeout); }
   std::optional<Event> take() override { return client_->take(); }
+  [[nodiscard]] bool has_resumed() const override { return client_->has_resumed(); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
     return client_->packet_limit();
   }

@@ -175,7 +175,10 @@ class PlayedClock final : public Clock {
 
 class PlayedClient final : public Client {
  public:
-  PlayedClient(Playback& playback, std::uint32_t number) : playback_(playback), number_(number) {}
+  PlayedClient(Playback& playback, const Record& connected)
+      : playback_(playback), number_(connected.client), has_resumed_(connected.number == 1) {}
+
+  [[nodiscard]] bool has_resumed() const override { return has_resumed_; }
 
   Result<void, Error> subscribe(const std::string& filter) override {
     return filtered(Kind::kSubscribe, filter);
@@ -223,6 +226,7 @@ class PlayedClient final : public Client {
 
   Playback& playback_;
   std::uint32_t number_;
+  bool has_resumed_;
 };
 
 class PlayedSession final : public Session {
@@ -236,7 +240,7 @@ class PlayedSession final : public Session {
     });
     if (record == nullptr) return fail(not_asked("a connection as " + options.client_id));
     if (record->more().failure) return fail(error_of(*record->more().failure));
-    return std::make_unique<PlayedClient>(playback_, record->client);
+    return std::make_unique<PlayedClient>(playback_, *record);
   }
   Duration measured(Duration time) override { return playback_.measured(time); }
   Result<void, Error> disturb(const Disturbance& disturbance) override {

@@ -121,6 +121,8 @@ class RecordingClient final : public Client {
     client_->await_acknowledgements(timeout);
   }
   void gather(bool on) override { client_->gather(on); }
+  // It is in the record of the connection.
+  [[nodiscard]] bool has_resumed() const override { return client_->has_resumed(); }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override {
     const auto limit = client_->packet_limit();
     write({.kind = Kind::kPacketLimit, .number = limit ? std::int64_t{*limit} : -1});
@@ -172,7 +174,10 @@ class RecordingSession final : public Session {
           codec::Message{.topic = options.will->topic, .payload = options.will->payload};
     }
     if (!client) details->failure = failure_of(client.error());
-    writer_.write({.kind = Kind::kConnect, .client = ++clients_, .details = std::move(details)});
+    writer_.write({.kind = Kind::kConnect,
+                   .client = ++clients_,
+                   .number = client && (*client)->has_resumed() ? 1 : 0,
+                   .details = std::move(details)});
     if (!client) return fail(client.error());
     return std::make_unique<RecordingClient>(std::move(*client), session_->clock(), writer_,
                                              clients_);

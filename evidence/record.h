@@ -25,16 +25,18 @@
 namespace fencepost::evidence {
 
 enum class Kind : std::uint8_t {
-  kHead = 1,        // text: JSON, what run this is
-  kOpened = 2,      // text: what the session is for; number: 1 on the isolated broker; failure
-  kClosed = 3,      // nothing more of what kOpened has begun
-  kReachable = 4,   // of session 0; text: the caller; failure
-  kNow = 5,         // time
-  kWall = 6,        // time: milliseconds since 1970
-  kMeasured = 7,    // number: a time that was measured in other sessions, in microseconds
-  kWaited = 8,      // time: until when
-  kConnect = 9,     // text: client id; name: role; numbers: see docs/EVIDENCE.md; message: the will
-  kSubscribe = 10,  // text: the filter; failure
+  kHead = 1,       // text: JSON, what run this is
+  kOpened = 2,     // text: what the session is for; number: 1 on the isolated broker; failure
+  kClosed = 3,     // nothing more of what kOpened has begun
+  kReachable = 4,  // of session 0; text: the caller; failure
+  kNow = 5,        // time
+  kWall = 6,       // time: milliseconds since 1970
+  kMeasured = 7,   // number: a time that was measured in other sessions, in microseconds
+  kWaited = 8,     // time: until when
+  // text: client id; name: role; number: 1 where a session is resumed; numbers: see
+  // docs/EVIDENCE.md; message: the will
+  kConnect = 9,
+  kSubscribe = 10,    // text: the filter; failure
   kUnsubscribe = 11,  // the same
   kPublish = 12,      // time; message; failure
   kNothing = 13,      // no event came in time

@@ -210,18 +210,23 @@ std::vector<std::size_t> framing_of(const std::string& payload) {
   return out;
 }
 
+// With each two bytes at these places.
+void add_with_others(std::string request, std::size_t first, std::size_t second,
+                     std::set<std::string>& out) {
+  for (const char one : kFraming) {
+    request[first] = one;
+    for (const char other : kFraming) {
+      request[second] = other;
+      out.insert(request);
+    }
+  }
+}
+
 void add_twice_wrong(const std::string& request, std::set<std::string>& out) {
   const std::vector<std::size_t> framing = framing_of(request);
   for (std::size_t i = 0; i < framing.size(); ++i) {
     for (std::size_t j = i + 1; j < framing.size(); ++j) {
-      std::string changed = request;
-      for (const char first : kFraming) {
-        changed[framing[i]] = first;
-        for (const char second : kFraming) {
-          changed[framing[j]] = second;
-          out.insert(changed);
-        }
-      }
+      add_with_others(request, framing[i], framing[j], out);
     }
   }
 }

@@ -132,6 +132,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
           read<std::uint32_t>(response.get_properties(), Code::MAXIMUM_PACKET_SIZE);
       // A broker that states no limit (MQTT 5, 3.2.2.3.6) leaves that of the descriptor.
       if (announced) packet_limit_ = announced;
+      has_resumed_ = response.is_session_present();
       takes_qos_0_only_ =
           read<std::uint8_t>(response.get_properties(), Code::MAXIMUM_QOS) == std::uint8_t{0};
       return {};
@@ -218,6 +219,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
     return event;
   }
 
+  [[nodiscard]] bool has_resumed() const override { return has_resumed_; }
   [[nodiscard]] std::optional<std::uint32_t> packet_limit() const override { return packet_limit_; }
 
   void disconnect() override {
@@ -311,6 +313,7 @@ class PahoClient final : public Client, private mqtt::iaction_listener {
   std::chrono::milliseconds timeout_;
   std::optional<std::uint32_t> packet_limit_;
   bool takes_qos_0_only_ = false;
+  bool has_resumed_ = false;
   const std::function<void()> on_event_;
 };
 

@@ -185,6 +185,12 @@ Result<std::unique_ptr<RequestClient>, Problem> CaseClients::fresh(const scenari
       Recording{transcript_, start_, settings_.transcripts}, received_by(id));
   client->note("connected as " + id);
   if (!spec.subscribes) return client;
+  // What this case has subscribed to is in force, and a client relies on it. Req: ENV-MQTT5-3
+  const bool subscribed = !subscribed_.insert(id).second;
+  if (subscribed && client->raw().has_resumed()) {
+    client->note("the broker continues its session");
+    return client;
+  }
   for (const std::string& filter : {client->response_topic(), codec::notification_filter(id)}) {
     const auto done = client->raw().subscribe(filter);
     if (!done) return fail(lost_while_subscribing(*client, done.error()));

@@ -104,6 +104,7 @@ class CaseClients {
   std::map<std::string, std::unique_ptr<RequestClient>> clients_;  // by name
   std::set<std::pair<std::string, std::string>> former_;  // client ids, and keys that they observed
   std::map<std::string, std::shared_ptr<Received>> received_;  // by client id
+  std::set<std::string> subscribed_;                           // client ids
   std::vector<endpoint::Duration> round_trips_;
   std::function<void(RequestClient&)> leave_out_{};
 };
