@@ -294,6 +294,10 @@ void NotificationJudge::stopped(const KeyKnowledge& key, std::string_view key_na
   // NTF-ORDER-1 says nothing of it: no response shows when the key has expired, and the store may
   // notice it while the STOP is in flight. (Req: SET-PX-OPEN-8)
   allow_expiry_before(key, key_name, client_id, at);
+  // Nor need it be notified any more, if the store has not noticed it before.
+  for (PendingNotification& change : pending_[std::string(client_id)]) {
+    if (change.key == key_name && change.rule == expiry_rule()) change.certain = false;
+  }
 }
 
 void NotificationJudge::disconnected(KeyTable& keys, std::string_view client_id, microseconds at) {

@@ -228,6 +228,19 @@ TEST(Oracle, AnExpiryThatIsNoticedWhileAStopIsInFlightMayBeNotifiedBehindIt) {
   }
 }
 
+// (Req: SET-PX-OPEN-8)
+TEST(Oracle, AnExpiryThatIsNoticedAfterAStopIsNotNotified) {
+  Conversation store;
+  EXPECT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
+  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+  store.pass(milliseconds{600});
+  EXPECT_NE(store.missing().answer, Answer::kRejected);
+  EXPECT_EQ(store.ask({"KEYNOTIFY", "k", "STOP"}, kOk).answer, Answer::kAccepted);
+  store.pass(milliseconds{3'000});
+  const Judgement judgement = store.missing();
+  EXPECT_NE(judgement.answer, Answer::kRejected) << judgement.because;
+}
+
 // (Req: HLC-REQUIRED-OPEN-1, ENV-PROPERTY-OPEN-2)
 TEST(Oracle, TakesEachRefusalOfAnEmptyTimestampThatIsNotNeeded) {
   for (const char* error : {"malformed timestamp", "missing timestamp"}) {
