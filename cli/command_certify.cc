@@ -402,7 +402,15 @@ void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoi
       });
   line.clear();
   run::mark_failures(enumeration.findings, plan.library.catalogue, options.strict, result);
-  result.endpoint_lost = result.endpoint_lost || enumeration.error.starts_with("the endpoint");
+  // Either of these ended it early.
+  if (stop_flag()) {
+    result.interrupted = true;
+    plan.context.stopped_because = "interrupted";
+  } else if (!enumeration.error.empty()) {
+    result.endpoint_lost = true;
+    result.lost_message = enumeration.error;
+    plan.context.stopped_because = enumeration.error;
+  }
   result.enumeration = std::move(enumeration);
 }
 

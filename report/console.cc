@@ -485,7 +485,7 @@ void Console::print_phases(const run::SuiteResult& result, const scenario::Catal
       line("");
       line(fmt::format("{} {}  {}{}{}",
                        paint_(found.fails ? kRed : kYellow, found.fails ? "FAILED" : "WARNING"),
-                       paint_(kBold, found.requirement), phase.clients, known ? ", as above" : "",
+                       paint_(kBold, found.requirement), phase.subject, known ? ", as above" : "",
                        found.key.empty() ? "" : fmt::format(", key \"{}\"", found.key)));
       if (!known || options_.verbose) {
         print_rule(found.requirement, catalogue, 3);

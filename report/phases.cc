@@ -45,9 +45,10 @@ run::PhaseOperation read_operation(const JsonMembers& members) {
   return out;
 }
 
-std::string line_text(const JsonMembers& members, const char* name) {
-  std::string out = members.text_if_there(name);
-  if (!out.empty() && !is_command_of_a_report(out)) members.wrong(name, kCommandOfAReport);
+// Empty where there is none.
+std::string command_in(const JsonMembers& members) {
+  std::string out = members.text_if_there("command");
+  if (!out.empty() && !is_command_of_a_report(out)) members.wrong("command", kCommandOfAReport);
   return out;
 }
 
@@ -60,7 +61,7 @@ std::vector<run::PhaseFinding> read_findings(const JsonMembers& members) {
                                            .fails = finding.text("verdict") == "failed",
                                            .key = finding.text("key"),
                                            .text = finding.text("text"),
-                                           .command = line_text(finding, "command")});
+                                           .command = command_in(finding)});
     if (finding.has("packets")) added.packets = finding.texts("packets");
     finding.each("operations", [&](const json& operation, const std::string& place) {
       added.operations.push_back(read_operation(finding.part(operation, place)));
@@ -113,7 +114,7 @@ std::vector<Phase> phases_of(const run::SuiteResult& result) {
   if (const auto& stress = result.stress) {
     out.push_back({.id = "clients-at-once",
                    .title = "concurrent clients",
-                   .clients = text::counted(stress->clients, "concurrent client"),
+                   .subject = text::counted(stress->clients, "concurrent client"),
                    .text = stress_text(*stress),
                    .ran = stress->requests > 0,
                    .duration = stress->duration,
@@ -124,7 +125,7 @@ std::vector<Phase> phases_of(const run::SuiteResult& result) {
   if (const auto& enumeration = result.enumeration) {
     out.push_back({.id = "all-workloads",
                    .title = "all short workloads",
-                   .clients = "a short workload",
+                   .subject = "a short workload",
                    .text = enumeration_text(*enumeration),
                    .ran = enumeration->workloads > 0,
                    .duration = enumeration->duration,
@@ -251,7 +252,7 @@ run::EnumerationResult read_enumeration(const JsonMembers& members) {
                              .findings = read_findings(members),
                              .error = members.text_if_there("error"),
                              .undecided = members.text_if_there("undecided"),
-                             .command = line_text(members, "command")};
+                             .command = command_in(members)};
   members.each("unspecified", [&](const json& value, const std::string& where) {
     const JsonMembers open = members.part(value, where);
     out.open[open.text("requirement")] = open.integer<std::size_t>("workloads");

@@ -27,7 +27,7 @@ namespace fencepost::report {
 struct Phase {
   std::string_view id;     // "clients-at-once": what machines know it by
   std::string_view title;  // "concurrent clients"
-  std::string clients;     // "16 concurrent clients"
+  std::string subject;     // of a finding: "16 concurrent clients", "a short workload"
   std::string text;        // of stress_text() or enumeration_text()
   bool ran;                // else `error` says why it did not
   std::chrono::microseconds duration;

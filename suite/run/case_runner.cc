@@ -6,8 +6,6 @@
 #include <utility>
 #include <variant>
 
-#include <fmt/format.h>
-
 #include "suite/run/case_state.h"
 #include "suite/run/fan_out.h"
 #include "suite/run/key_series.h"
@@ -75,9 +73,7 @@ class StepRunner {
     constexpr std::size_t kOtherBytes = 16;  // of one without properties, at most
     const auto limit = (*client)->raw().packet_limit();
     if (limit && filter.size() + kOtherBytes > *limit) {
-      return Problem{.verdict = Verdict::kSkipped,
-                     .message = fmt::format("{} {} bytes, and the endpoint takes at most {}",
-                                            kTooLargeToSend, filter.size() + kOtherBytes, *limit)};
+      return too_large_to_send(filter.size() + kOtherBytes, *limit);
     }
     const auto done = (*client)->raw().subscribe(filter);
     if (!done) return lost(done.error());

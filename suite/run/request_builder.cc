@@ -92,9 +92,7 @@ MaybeProblem add_payload(const scenario::RequestStep& step, std::optional<std::u
     const std::size_t size = size_with({});
     // A client must not send more than the broker's CONNACK allows. (MQTT 5, 3.2.2.3.6)
     if (!limit || size <= *limit) return std::nullopt;
-    return Problem{.verdict = Verdict::kSkipped,
-                   .message = fmt::format("{} {} bytes, and the endpoint takes at most {}",
-                                          kTooLargeToSend, size, *limit)};
+    return too_large_to_send(size, *limit);
   }
   const auto bytes = scenario::packet_filling({limit.value_or(0), filling->excess}, size_with);
   if (!limit || !bytes) {
@@ -140,6 +138,12 @@ wire::Property property_of(const std::string& member, const Message& message) {
 }
 
 }  // namespace
+
+Problem too_large_to_send(std::size_t size, std::size_t limit) {
+  return {.verdict = Verdict::kSkipped,
+          .message = fmt::format("{} {} bytes, and the endpoint takes at most {}", kTooLargeToSend,
+                                 size, limit)};
+}
 
 std::optional<endpoint::RawPacket> raw_packet(const scenario::RequestStep& step,
                                               const Message& message) {

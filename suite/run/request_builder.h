@@ -15,6 +15,8 @@ namespace fencepost::run {
 // The beginning of the message of a case that was skipped because the endpoint takes no packet of
 // such a size: a client must not send more than the broker's CONNACK allows (MQTT 5, 3.2.2.3.6).
 inline constexpr std::string_view kTooLargeToSend = "this case sends a packet of";
+// What becomes of such a case. Sizes in bytes.
+[[nodiscard]] Problem too_large_to_send(std::size_t size, std::size_t limit);
 
 // Resolves keys, timestamps and fillings as they are now. The error says why the step cannot be
 // sent: the endpoint takes no packet of that size, or no such timestamp can be written. Fillings
