@@ -46,6 +46,13 @@ bool explains(const PendingNotification& change, const ReceivedNotification& rec
           *change.version == *received.version);
 }
 
+// A store that notices an expiry late tells all who observe the key by then, also those that have
+// registered since. (Req: SET-PX-OPEN-8)
+bool is_late_expiry(const KeyKnowledge& key, const ReceivedNotification& received,
+                    microseconds since) {
+  return !received.set && since >= key.expires_from && received.at <= key.notified_until;
+}
+
 }  // namespace
 
 void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
@@ -79,7 +86,7 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
     }
     return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
   }
-  if (auto judgement = judge_expected(key, received)) return *judgement;
+  if (auto judgement = judge_expected(key, received, observation.since)) return *judgement;
   const microseconds perhaps_until = std::max(observation.lingers_until, observation.asked_until);
   if (observation.registered == Registered::kNo && received.at <= perhaps_until) {
     return judge_unexpected(key, received, Registered::kPerhaps, observation.since);
@@ -89,7 +96,8 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
 
 // A notification of a change that is queued, or may be; nothing when it is of none.
 std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
-                                                           const ReceivedNotification& received) {
+                                                           const ReceivedNotification& received,
+                                                           microseconds since) {
   std::deque<PendingNotification>& expected = pending_[std::string(received.client_id)];
   const auto same = [&](const PendingNotification& change) { return explains(change, received); };
   const auto found = std::find_if(expected.begin(), expected.end(), same);
@@ -107,6 +115,14 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
       [&](const PendingNotification& change) { return change.certain && passed_over(change); });
   Judgement out;
   if (skipped != found) {
+    // It may be that of an expiry instead, and what is queued still comes.
+    if (is_late_expiry(key, received, since)) {
+      const auto first = std::find_if(expected.begin(), expected.end(), [&](const auto& change) {
+        return change.certain && same(change);
+      });
+      if (first != expected.end()) first->certain = false;
+      return undecidable("SET-PX-OPEN-8", "an expiry before the registration, notified late");
+    }
     out = rejected(skipped->rule, "the notification of an earlier change did not arrive");
   }
   const bool was_certain = found->certain;
@@ -150,8 +166,7 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
   }
   if (!received.set) {
     if (auto judgement = judge_expiry(key, received)) return *judgement;
-    // A store that notices an expiry late tells all who observe the key by then.
-    if (since >= key.expires_from && received.at <= key.notified_until) {
+    if (is_late_expiry(key, received, since)) {
       return undecidable("SET-PX-OPEN-8", "an expiry before the registration, notified late");
     }
   }
@@ -281,7 +296,8 @@ void NotificationJudge::allow_expiry_before(const KeyKnowledge& key, std::string
         return state.exists && state.expiry != CandidateState::Expiry::kNever &&
                state.earliest <= at;
       });
-  if (!expired) return;
+  const bool noticed_late = key.expires_from <= at && at <= key.notified_until;
+  if (!expired && !noticed_late) return;
   pending_[std::string(client_id)].push_back({.key = std::string(key_name),
                                               .operation = Operation::kDelete,
                                               .known_at = at,

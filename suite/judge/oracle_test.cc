@@ -214,6 +214,31 @@ TEST(Oracle, AnExpiryIsNotifiedLateAlsoBehindTheNextValueThatExpires) {
   }
 }
 
+// The client registers after an expiry that the store has not noticed, and another one writes a
+// value that expires at once. (Req: SET-PX-OPEN-8)
+TEST(Oracle, ALateExpiryIsNotTakenForThatOfTheNextValue) {
+  for (const bool has_expired : {true, false}) {
+    Conversation store;
+    store.client = "later";
+    EXPECT_EQ(store.ask({"SET", "k", "v", "PX", has_expired ? "300" : "60000"}, kOk).answer,
+              Answer::kAccepted);
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    store.pass(milliseconds{600});
+    EXPECT_NE(store.missing().answer, Answer::kRejected);
+    store.client = kClient;
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    store.client = "later";
+    EXPECT_NE(store.ask({"SET", "k", "w", "PX", "0"}, kOk).answer, Answer::kRejected);
+    EXPECT_NE(store.ask({"SET", "k", "x"}, kOk).answer, Answer::kRejected);
+    store.client = kClient;
+    const Judgement judgement = store.notified_of_deletion("k", false);
+    EXPECT_EQ(judgement.answer == Answer::kRejected, !has_expired) << judgement.because;
+    // Both changes are still owed.
+    store.pass(milliseconds{3'000});
+    if (has_expired) expect_broken(store.missing(), "NTF-SEND-1");
+  }
+}
+
 // (Req: SET-PX-OPEN-8, NTF-ORDER-1)
 TEST(Oracle, AnExpiryThatIsNoticedWhileAStopIsInFlightMayBeNotifiedBehindIt) {
   for (const char* px : {"25", "60000"}) {
@@ -225,6 +250,24 @@ TEST(Oracle, AnExpiryThatIsNoticedWhileAStopIsInFlightMayBeNotifiedBehindIt) {
     const Judgement judgement = store.notified_of_deletion("k", false);
     EXPECT_EQ(judgement.answer == Answer::kRejected, px == std::string_view("60000"))
         << judgement.because;
+  }
+}
+
+// Also to a client that has registered after the expiry.
+TEST(Oracle, AnExpiryBeforeTheRegistrationMayBeNotifiedBehindAStop) {
+  for (const bool has_expired : {true, false}) {
+    Conversation store;
+    store.client = "another";
+    EXPECT_EQ(store.ask({"SET", "k", "v", "PX", has_expired ? "300" : "60000"}, kOk).answer,
+              Answer::kAccepted);
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    store.pass(milliseconds{600});
+    EXPECT_NE(store.missing().answer, Answer::kRejected);
+    store.client = kClient;
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    EXPECT_EQ(store.ask({"KEYNOTIFY", "k", "STOP"}, kOk).answer, Answer::kAccepted);
+    const Judgement judgement = store.notified_of_deletion("k", false);
+    EXPECT_EQ(judgement.answer == Answer::kRejected, !has_expired) << judgement.because;
   }
 }
 
