@@ -54,6 +54,7 @@ class Outcome:
     part: Part
     result: str = "not run"  # ok, FAILED, not run, skipped
     seconds: float = 0
+    processor_seconds: float = 0  # of the part and of all that it has started and waited for
     passed: int = 0
     only_full: int = 0  # of the passed and skipped ones: methods that are left to --full
     failed: list = dataclasses.field(default_factory=list)  # names of tests
@@ -79,8 +80,8 @@ def parts_of_the_gate(full):
         Part("build tsan", ["ci/build", "tsan", "threaded_tests", *(["fencepost"] if full else [])], "build",
              ("build release",)),
         ctest("program", "release", "program", ("build release",), "-j", "4", "-L", "system", *some, environment=tests),
-        ctest("units", "asan", "units", ("build asan",), "-j", "2", *some, environment=tests),
-        ctest("threads", "tsan", "units", ("build tsan",), "-j", "2", "-L", "broker", *some, environment=tests),
+        ctest("units", "asan", "units", ("build asan",), "-j", "3", *some, environment=tests),
+        ctest("threads", "tsan", "threads", ("build tsan",), "-j", "3", "-L", "broker", *some, environment=tests),
     ]
 
 
@@ -167,10 +168,13 @@ class Runner:
             with self.lock:
                 self.running[part.name] = process
                 self.begun[part.name] = begun
-            code = process.wait()
+            # Popen.wait() does not say what the process has used.
+            _, status, used = os.wait4(process.pid, 0)
+            code = process.returncode = os.waitstatus_to_exitcode(status)
         with self.lock:
             del self.running[part.name]
         outcome.seconds = time.monotonic() - begun
+        outcome.processor_seconds = used.ru_utime + used.ru_stime
         outcome.result = {0: "ok", EXIT_SKIPPED: "skipped"}.get(code, "FAILED")
         if code < 0 and self.stopped:
             outcome.result, outcome.reason = "not run", "interrupted"
@@ -249,7 +253,7 @@ def tests_of(outcome):
 
 def line_of(outcome):
     reason = f" ({outcome.reason})" if outcome.reason else ""
-    return f"{outcome.result:8}{outcome.part.name:16}{tests_of(outcome):>12}{outcome.seconds:7.0f} s{reason}"
+    return f"{outcome.result:8}{outcome.part.name:16}{tests_of(outcome):>12}{outcome.seconds:7.0f} s{outcome.processor_seconds:9.0f} s{reason}"
 
 
 def end_of(outcome):
@@ -265,7 +269,7 @@ def end_of(outcome):
 
 def print_table(outcomes):
     say("")
-    say(f"{'result':8}{'part':16}{'tests':>12}{'time':>9}")
+    say(f"{'result':8}{'part':16}{'tests':>12}{'time':>9}{'processor':>11}")
     for outcome in outcomes:
         say(line_of(outcome))
     bad = [outcome for outcome in outcomes if outcome.result in ("FAILED", "not run")]
