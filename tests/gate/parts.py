@@ -253,7 +253,8 @@ def tests_of(outcome):
 
 def line_of(outcome):
     reason = f" ({outcome.reason})" if outcome.reason else ""
-    return f"{outcome.result:8}{outcome.part.name:16}{tests_of(outcome):>12}{outcome.seconds:7.0f} s{outcome.processor_seconds:9.0f} s{reason}"
+    times = f"{outcome.seconds:7.0f} s{outcome.processor_seconds:9.0f} s"
+    return f"{outcome.result:8}{outcome.part.name:16}{tests_of(outcome):>12}{times}{reason}"
 
 
 def end_of(outcome):
