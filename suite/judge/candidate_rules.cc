@@ -62,7 +62,11 @@ ReplyFacts seen_reply(const ReceivedReply& reply) {
 class Suspicion {
  public:
   Suspicion(std::string_view key, std::chrono::microseconds now, const KeyStates& states)
-      : past_(states.past_of(key)), before_(states.of(key, now)), now_(now) {}
+      : key_(key),
+        states_(states),
+        past_(states.past_of(key)),
+        before_(states.of(key, now)),
+        now_(now) {}
 
   // There is another value, or none, than the last request has left.
   void of_changes() {
@@ -105,8 +109,9 @@ class Suspicion {
     if (past_.values.contains(value)) {
       of_changes();
     } else {
-      // Nobody has written these bytes: they were not kept as they came.
-      add("SET-VALUE-1");
+      // Either two keys are one to the store, or nobody has written these bytes: they were not kept
+      // as they came.
+      add(states_.is_value_of_another(key_, value) ? "KEY-BINARY-1" : "SET-VALUE-1");
     }
   }
   void of_token_that_is_missing() {
@@ -133,6 +138,8 @@ class Suspicion {
   [[nodiscard]] Rules take() { return std::move(rules_); }
 
  private:
+  const std::string_view key_;
+  const KeyStates& states_;
   const KeyPast past_;
   const KeyFacts before_;
   const std::chrono::microseconds now_;

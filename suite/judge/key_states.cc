@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <functional>
+#include <span>
 #include <utility>
 
 #include "codec/command.h"
@@ -33,6 +34,16 @@ std::string_view effect_of(Verb verb, const ReceivedReply& reply) {
   return verb == Verb::kVdel ? "VDEL-MATCH-1" : "DEL-REMOVE-1";
 }
 
+// Also where the number is one that not every store takes, and so no command to us.
+bool has_expiry(const Exchange& exchange) {
+  if (exchange.command) return exchange.command->expires_after.has_value();
+  const auto frame = codec::decode_command(exchange.request.payload);
+  if (!frame) return false;
+  // Behind the verb, the key and the value. Words that are not there are empty.
+  const auto options = std::span(frame->arguments).subspan<3>();
+  return std::find(options.begin(), options.end(), "PX") != options.end();
+}
+
 }  // namespace
 
 std::string_view rule_of_effect(const Exchange& exchange) {
@@ -42,9 +53,8 @@ std::string_view rule_of_effect(const Exchange& exchange) {
   // Only a SET has a version among the requests that are answered so. The version may not be known,
   // as the payload need not be one that everybody takes. Req: VER-SET-1
   if (reply.message.property(codec::kTimestampProperty) != nullptr) {
-    const auto& command = exchange.command;
     // With a PX the answer also promises that the key is there until then.
-    return command && command->expires_after ? "SET-PX-2" : "SET-WRITE-1";
+    return has_expiry(exchange) ? "SET-PX-2" : "SET-WRITE-1";
   }
   return exchange.verb == Verb::kKeynotify ? "NTF-RESPONSE-2" : "";
 }
@@ -183,6 +193,12 @@ KeyPast KeyStates::past_of(std::string_view key) const {
 bool KeyStates::has_similar(std::string_view key) const {
   return std::any_of(pasts_.begin(), pasts_.end(), [&](const auto& each) {
     return each.first != key && are_similar(each.first, key);
+  });
+}
+
+bool KeyStates::is_value_of_another(std::string_view key, std::size_t value) const {
+  return std::any_of(pasts_.begin(), pasts_.end(), [&](const auto& each) {
+    return each.first != key && each.second.values.contains(value);
   });
 }
 

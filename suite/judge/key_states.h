@@ -66,6 +66,8 @@ class KeyStates {
   [[nodiscard]] bool knows(std::string_view key) const { return pasts_.contains(key); }
   // Has another key been used that differs in letter case, or only behind a NUL or many bytes?
   [[nodiscard]] bool has_similar(std::string_view key) const;
+  // Has another key been set to the value with this hash?
+  [[nodiscard]] bool is_value_of_another(std::string_view key, std::size_t value) const;
 
  private:
   struct State {

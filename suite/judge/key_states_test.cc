@@ -1,6 +1,7 @@
 #include "suite/judge/key_states.h"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -150,6 +151,24 @@ TEST(KeyStates, AKeyWithATimeThatNoCaseWaitsForHasATime) {
   EXPECT_FALSE(states.of("k", kLater).expires);
 }
 
+// A number that our own store does not take may be taken by others.
+TEST(KeyStates, ASetWithATimePromisesThatTheKeyIsThereUntilThen) {
+  const auto rule = [](std::vector<std::string_view> words) {
+    codec::Message request;
+    request.payload = codec::encode_command(words);
+    Exchange exchange(std::move(request), milliseconds{1}, 0);
+    codec::Message message;
+    message.payload = "+OK\r\n";
+    message.user_properties.emplace_back(codec::kTimestampProperty, "1:0:A");
+    exchange.reply.emplace(std::move(message), milliseconds{2}, 0);
+    return rule_of_effect(exchange);
+  };
+  EXPECT_EQ(rule({"SET", "k", "v", "PX", "100"}), "SET-PX-2");
+  EXPECT_EQ(rule({"SET", "k", "v", "PX", "9223372036854775808"}), "SET-PX-2");
+  EXPECT_EQ(rule({"SET", "k", "v", "A", "B", "C", "D", "E"}), "SET-WRITE-1");
+  EXPECT_EQ(rule({"SET", "k", "PX"}), "SET-WRITE-1");
+}
+
 TEST(KeyStates, TheLastRequestMayHaveBeenRefused) {
   KeyStates states;
   EXPECT_FALSE(states.was_refused());
@@ -172,6 +191,9 @@ TEST(KeyStates, KeysThatACarelessStoreTakesForOne) {
   note(states, {"SET", "key", "v"});
   EXPECT_TRUE(states.has_similar("KEY"));
   EXPECT_FALSE(states.has_similar("key"));
+  const std::size_t value = std::hash<std::string_view>()("v");
+  EXPECT_TRUE(states.is_value_of_another("other", value));
+  EXPECT_FALSE(states.is_value_of_another("key", value));
 }
 
 }  // namespace

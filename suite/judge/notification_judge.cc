@@ -86,7 +86,7 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
     }
     return undecidable("NTF-REPEAT-OPEN-2", "the client has registered twice");
   }
-  if (auto judgement = judge_expected(key, received, observation.since)) return *judgement;
+  if (auto judgement = judge_expected(key, received)) return *judgement;
   const microseconds perhaps_until = std::max(observation.lingers_until, observation.asked_until);
   if (observation.registered == Registered::kNo && received.at <= perhaps_until) {
     return judge_unexpected(key, received, Registered::kPerhaps, observation.since);
@@ -96,35 +96,13 @@ Judgement NotificationJudge::judge(KeyKnowledge& key, const ReceivedNotification
 
 // A notification of a change that is queued, or may be; nothing when it is of none.
 std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
-                                                           const ReceivedNotification& received,
-                                                           microseconds since) {
+                                                           const ReceivedNotification& received) {
   std::deque<PendingNotification>& expected = pending_[std::string(received.client_id)];
   const auto same = [&](const PendingNotification& change) { return explains(change, received); };
   const auto found = std::find_if(expected.begin(), expected.end(), same);
   if (found == expected.end()) return std::nullopt;
-  // A change of the same key that was to be notified before this one, and was not, will not be any
-  // more; by the article alone it may (Req: NTF-ORDER-OPEN-2). Nothing is concluded here for these
-  // and for other keys: missing() does, when a reply has come.
-  const bool in_order = basis_.binds("NTF-ORDER-1");
-  // An expiry may be notified late, also behind what was written since. (Req: SET-PX-OPEN-8)
-  const auto passed_over = [&](const PendingNotification& change) {
-    return in_order && change.key == received.key && change.rule != expiry_rule();
-  };
-  const auto skipped = std::find_if(
-      expected.begin(), found,
-      [&](const PendingNotification& change) { return change.certain && passed_over(change); });
-  Judgement out;
-  if (skipped != found) {
-    // It may be that of an expiry instead, and what is queued still comes.
-    if (is_late_expiry(key, received, since)) {
-      const auto first = std::find_if(expected.begin(), expected.end(), [&](const auto& change) {
-        return change.certain && same(change);
-      });
-      if (first != expected.end()) first->certain = false;
-      return undecidable("SET-PX-OPEN-8", "an expiry before the registration, notified late");
-    }
-    out = rejected(skipped->rule, "the notification of an earlier change did not arrive");
-  }
+  // What was queued before it may come later (Req: NTF-ORDER-OPEN-2), or an expiry behind what was
+  // written since (Req: SET-PX-OPEN-8): missing() says what did not come, when a reply has.
   const bool was_certain = found->certain;
   // A possible change and a later certain one can look the same, and only one notification has come
   // so far: that of the certain one is no longer owed for sure.
@@ -134,8 +112,8 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
         [&](const PendingNotification& change) { return change.certain && same(change); });
     if (later != expected.end()) later->certain = false;
   }
-  expected.erase(std::remove_if(expected.begin(), found, passed_over), std::next(found));
-  if (was_certain) return out;
+  expected.erase(found);
+  if (was_certain) return Judgement{};
   // Or it is the expiry of the value that is there now; then the queued one may still come.
   if (!received.set && allow_expiry(key, received.at)) {
     expect(key, received.key,
@@ -144,7 +122,6 @@ std::optional<Judgement> NotificationJudge::judge_expected(KeyKnowledge& key,
             .certain = false,
             .rule = expiry_rule()});
   }
-  if (out.answer == Answer::kRejected) return out;
   return undecidable("NTF-SEND-OPEN-1", "this change may be notified, or not");
 }
 

@@ -80,8 +80,7 @@ class NotificationJudge {
   [[nodiscard]] bool awaits(bool (*is_meant)(const PendingNotification&)) const;
   void allow_expiry_before(const KeyKnowledge& key, std::string_view key_name,
                            std::string_view client_id, std::chrono::microseconds at);
-  std::optional<Judgement> judge_expected(KeyKnowledge& key, const ReceivedNotification& received,
-                                          std::chrono::microseconds since);
+  std::optional<Judgement> judge_expected(KeyKnowledge& key, const ReceivedNotification& received);
   Judgement judge_unexpected(KeyKnowledge& key, const ReceivedNotification& received,
                              Registered registered, std::chrono::microseconds since);
   std::optional<Judgement> judge_expiry(KeyKnowledge& key, const ReceivedNotification& received);

@@ -28,6 +28,10 @@ constexpr std::size_t kShare = 5;
 // The same for those of which the rule is only a candidate.
 constexpr std::size_t kPossibleShare = 2;
 
+// Where this share of the failures name one rule in a step of their own that checks it, it is that
+// one: what has few or no failures of its own does not outweigh what the cases say.
+constexpr double kNearlyAll = 0.75;
+
 bool has(const std::vector<std::string>& rules, std::string_view rule) {
   return std::find(rules.begin(), rules.end(), rule) != rules.end();
 }
@@ -158,7 +162,26 @@ class Explainer {
     }
   }
 
+  // The rule that nearly all failures name; empty: there is none.
+  [[nodiscard]] std::string named_by_nearly_all(const std::vector<Failures>& groups) const {
+    Counts named;
+    std::size_t all = 0;
+    for (const Failures& group : groups) {
+      all += group.size();
+      for (const std::size_t i : group) {
+        std::string rule(all_[i].requirement);
+        if (!all_[i].named || !is_about(all_[i], rule) || !can_be_named(all_[i], rule)) continue;
+        ++named[std::move(rule)];
+      }
+    }
+    const auto found = std::find_if(named.begin(), named.end(), [&](const auto& each) {
+      return static_cast<double>(each.second) >= kNearlyAll * static_cast<double>(all);
+    });
+    return found == named.end() ? std::string() : found->first;
+  }
+
   [[nodiscard]] std::string best_rule(const std::vector<Failures>& groups) const {
+    if (std::string rule = named_by_nearly_all(groups); !rule.empty()) return rule;
     std::map<std::string, Support> rules;
     std::map<std::string, Support> families;
     double all = 0;

@@ -135,9 +135,6 @@ bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseStat
   return state.changes.has(wanted, state.clock.now());
 }
 
-// By the article alone notifications may overtake each other. (Req: NTF-ORDER-OPEN-2)
-bool may_overtake(const CaseState& state) { return state.may_not_bind("NTF-ORDER-1"); }
-
 // Is it what the step awaits, as far as this shows without its version?
 bool is_awaited(const Awaited& awaited, const Notified& notified, const CaseState& state) {
   const scenario::NotificationStep& step = awaited.step;
@@ -191,10 +188,10 @@ void leave_out_late_expiries(RequestClient& observer, const scenario::Notificati
   });
 }
 
-// Where notifications may overtake each other, the awaited one is taken from behind those that tell
-// of other changes, which later steps find. What tells of no change is wrong regardless of what
-// comes next.
-MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
+// Notifications may overtake each other: the awaited one is taken from behind those that tell of
+// other changes, which later steps find. What tells of no change is wrong regardless of what comes
+// next. (Req: NTF-ORDER-OPEN-2)
+void bring_forward(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
   std::deque<Notified>& queue = awaited.queue();
   const auto awaited_one = [&] {
     return std::find_if(queue.begin(), queue.end(),
@@ -209,13 +206,7 @@ MaybeProblem bring_forward(const Awaited& awaited, endpoint::Duration within, Ca
   };
   awaited.observer.pump_until(known, within);
   const auto found = awaited_one();
-  if (found == queue.end() || found == queue.begin()) return std::nullopt;
-  std::rotate(queue.begin(), found, found + 1);
-  return awaited.attribution(Problem{.message = "the notification of a later change came before",
-                                     .expected = awaited.expected,
-                                     .actual = shown(queue[1]),
-                                     .kind = judge::Mismatch::kNotificationLate},
-                             state);
+  if (found != queue.end()) std::rotate(queue.begin(), found, found + 1);
 }
 
 MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseState& state) {
@@ -301,7 +292,8 @@ MaybeProblem judge_optional(const Awaited& awaited, const std::string& fence, Ca
   const scenario::Optional& choice = *awaited.step.optional;
   const std::deque<Notified>& queue = awaited.queue();
   const bool came = !queue.empty() && queue.front().key != fence;
-  if (!came && may_overtake(state)) {
+  // By the article alone it may come behind the notification of a later change.
+  if (!came && state.may_not_bind("NTF-ORDER-1")) {
     ChangeLog::Notification late{.observer = awaited.observer.client_id(),
                                  .key = state.bytes_of(awaited.step.key),
                                  .operation = awaited.step.operation};
@@ -449,10 +441,8 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
                             state);
     if (problem) return problem;
   }
-  if (may_overtake(state)) {
-    if (auto problem = bring_forward(awaited, within, state)) return problem;
-    if (queue.empty()) return missing(awaited, within, state);  // all that came was belated
-  }
+  bring_forward(awaited, within, state);
+  if (queue.empty()) return missing(awaited, within, state);  // all that came was belated
   return judge_first(awaited, state);
 }
 

@@ -230,16 +230,19 @@ type window struct {
 func (b *broker) OnConnect(cl *mqtt.Client, pk packets.Packet) error {
 	cl.State.Inflight.ResetSendQuota(0)
 	cl.Properties.Props.TopicAliasMaximum = 0 // no aliases towards clients: one could get lost with its message
-	// An ended session of the same client that is just being removed would be
-	// removed after the new one was added.
-	for i := 0; i < 100; i++ {
-		old, ok := b.server.Clients.Get(cl.ID)
-		if !ok || !old.Closed() || old.Properties.ProtocolVersion != 5 || old.Properties.Props.SessionExpiryInterval != 0 {
-			break
+	// A session that ends with its connection is removed by the old connection, some time after it has ended: by
+	// client id, so that it would take the subscriptions of a new one with it.
+	for old, ok := b.server.Clients.Get(cl.ID); ok && endsWithItsConnection(old); old, ok = b.server.Clients.Get(cl.ID) {
+		if !old.Closed() {
+			_ = b.server.DisconnectClient(old, packets.ErrSessionTakenOver)
 		}
-		time.Sleep(2 * time.Millisecond)
+		time.Sleep(time.Millisecond)
 	}
 	return nil
+}
+
+func endsWithItsConnection(cl *mqtt.Client) bool {
+	return cl.Properties.ProtocolVersion == 5 && cl.Properties.Props.SessionExpiryInterval == 0
 }
 
 func (b *broker) OnSessionEstablished(cl *mqtt.Client, pk packets.Packet) {
@@ -252,10 +255,6 @@ func (b *broker) OnSessionEstablished(cl *mqtt.Client, pk packets.Packet) {
 func (b *broker) OnDisconnect(cl *mqtt.Client, err error, expire bool) {
 	b.windows.Delete(cl)
 	b.store.jobs <- job{client: cl, gone: true}
-	// A session that is taken over must not be removed by its old connection.
-	for i := 0; i < 100 && cl.StopCause() == error(packets.ErrSessionTakenOver) && !cl.IsTakenOver(); i++ {
-		time.Sleep(2 * time.Millisecond)
-	}
 }
 
 func (b *broker) OnClientExpired(cl *mqtt.Client) { b.server.UnsubscribeClient(cl) }
