@@ -23,6 +23,7 @@
 #include "report/in_isolation.h"
 #include "report/last_failed.h"
 #include "report/progress_line.h"
+#include "report/regressions.h"
 #include "report/report.h"
 #include "report/resume.h"
 #include "report/run_evidence.h"
@@ -106,6 +107,7 @@ struct Plan {
   run::SuiteOptions suite;
   report::ReportContext context;
   baseline::RunBaseline baseline;
+  std::vector<report::Column> against{};      // earlier runs
   std::chrono::milliseconds stress_time{0};   // 0: no stress phase
   std::size_t depth = 0;                      // of the enumeration; 0: there is none
   std::optional<report::SavedRun> earlier{};  // that this run resumes
@@ -139,6 +141,27 @@ bool choose_last_failed(CertifyOptions& options) {
   if (ids->empty()) print_error("--last-failed " + options.last_failed + ": nothing failed there");
   options.selection.run = std::move(*ids);
   return true;
+}
+
+// The reports of earlier runs. Nothing after an error was printed.
+std::optional<std::vector<report::Column>> read_against(const CertifyOptions& options) {
+  if (options.against.empty()) return std::vector<report::Column>();
+  if (!options.baseline.file.empty()) {
+    print_error("--against and --baseline both say what is known: give only one of them");
+    return std::nullopt;
+  }
+  auto earlier = report::read_earlier_reports(options.against);
+  if (earlier) return std::move(*earlier);
+  print_error(earlier.error());
+  return std::nullopt;
+}
+
+// Are the reports, and the comment, in places of their own that can be written? False after an
+// error was printed.
+bool can_write(const CertifyOptions& options) {
+  report::ReportFiles files = options.reports;
+  files.set("against-comment", options.against_comment);
+  return succeeded(report::check_writable(files));
 }
 
 // How certify was called, without passwords.
@@ -222,10 +245,12 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   options.profile = name(basis->settings.profile);
   options.edition = name(basis->settings.edition);
   if (!choose_shard(options) || !can_sign(options.sign, signed_files(options)) ||
-      !succeeded(report::check_writable(options.reports))) {
+      !can_write(options)) {
     return std::nullopt;
   }
   if (!choose_last_failed(options)) return std::nullopt;
+  auto against = read_against(options);
+  if (!against) return std::nullopt;
   auto library = open_library(options.scenarios);
   if (!library) return std::nullopt;
   const bool all_cases = !run::is_filtered(options.selection) && options.last_failed.empty() &&
@@ -248,6 +273,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .suite = {},
             .context = {},
             .baseline = std::move(*baseline),
+            .against = std::move(*against),
             .stress_time = *stress_time,
             .depth = options.depth.value_or(all_cases && options.selection.shard <= 1 ? 1 : 0)};
   const bool nothing_failed = !options.last_failed.empty() && options.selection.run.empty();
@@ -274,6 +300,25 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   return plan;
 }
 
+// Prints and writes what is new since the earlier runs, and returns how the run ends by that;
+// without earlier runs, as it has ended.
+run::ExitCode gate(const CertifyOptions& options, const Plan& plan,
+                   const run::SuiteResult& result) {
+  if (plan.against.empty()) return exit_code(result);
+  const scenario::Catalogue& catalogue = plan.library.catalogue;
+  const auto found = report::regressions(plan.against, result, catalogue, plan.context);
+  if (!found) {
+    print_error(found.error());
+    return run::ExitCode::kInternal;
+  }
+  text::print("{}", text::Lines(regressions_text(*found, catalogue, plan.context,
+                                                 text::terminal_width(stdout))));
+  if (options.against_comment.empty()) return found->exit;
+  const auto written = report::write_file(options.against_comment,
+                                          regressions_comment(*found, catalogue, plan.context));
+  return succeeded(written) ? found->exit : run::ExitCode::kInternal;
+}
+
 // A run that could not begin: the reports say why.
 run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
                         run::ExitCode code) {
@@ -281,8 +326,9 @@ run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::st
   plan.context.stopped_because = reason;
   const run::SuiteResult result = run::nothing_run(plan.cases, lost);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
+  const bool compared = gate(options, plan, result) != run::ExitCode::kInternal;
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
-  return written && shown ? code : run::ExitCode::kInternal;
+  return written && compared && shown ? code : run::ExitCode::kInternal;
 }
 
 // Runs cases as the command of a report would: on a new store, where stores end with the run.
@@ -502,6 +548,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   run_phases(options, plan, direct, evidence, result);
   console.end(result, plan.library.catalogue, plan.context);
   print_news(known);
+  const run::ExitCode code = gate(options, plan, result);
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
   const bool kept = evidence.end(
@@ -513,7 +560,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
       written, spare_place());
   if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
     return run::ExitCode::kInternal;
-  return settled(options, result, known.error().value_or(exit_code(result)));
+  return settled(options, result, known.error().value_or(code));
 }
 
 }  // namespace

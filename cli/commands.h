@@ -63,14 +63,16 @@ struct CertifyOptions : RunFlags {
   report::ReportFiles reports{};
   report::Transcripts transcripts = report::Transcripts::kFailures;  // in reports; all with `trace`
   baseline::BaselineOptions baseline{};
-  bool progress_only = false;       // no results on standard output; progress on standard error
-  std::string* document = nullptr;  // receives what the JSON report says, too
-  std::string libraries{};          // that the program was built with, for reports
+  std::vector<std::string> against{};  // JSON reports of earlier runs: only what is new fails
+  std::string against_comment{};       // a file that gets what is new, for a pull request
+  bool progress_only = false;          // no results on standard output; progress on standard error
+  std::string* document = nullptr;     // receives what the JSON report says, too
+  std::string libraries{};             // that the program was built with, for reports
   bool no_github = false;  // no annotations and no summary, even where GitHub Actions runs this
 };
 // Runs the selected cases against one endpoint. kConformant, kFailed, kInconclusive or
-// kNothingSelected, as run::exit_code() says. The reports are written on failure and interruption,
-// too.
+// kNothingSelected, as run::exit_code() says, or with `against` as report::Regressions says. The
+// reports are written on failure and interruption, too.
 [[nodiscard]] run::ExitCode certify(CertifyOptions options);
 
 struct CertifyClientOptions {

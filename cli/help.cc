@@ -76,12 +76,12 @@ constexpr OptionGroup kOptionGroups[] = {
     {"replay", "Run", "repeat update", ""},
     {"", "Run", "parallel jobs max-failures strict stress",
      "x fail-on-skip seed depth shuffle timeout-scale fresh-connections every-case"},
-    {"", "Baseline and evidence", "baseline update-baseline", "evidence sign resume"},
+    {"", "Baseline and evidence", "baseline update-baseline", "against evidence sign resume"},
     {"list", "Output", "json", ""},
     {"", "Output", "out out-dir history slack record explain quiet verbose help",
      "trace show open-routing"},
     {"", "Reports (FILE may be -, standard output)", "json junit html sarif markdown",
-     "badge transcripts no-github"},
+     "against-comment badge transcripts no-github"},
 };
 
 std::vector<std::string_view> words_of(std::string_view text) {
@@ -226,7 +226,8 @@ std::string value_name(CLI::Option& option) {
   constexpr std::pair<const char*, std::string_view> kNames[] = {
       {"URL", "endpoint"},
       {"FILE",
-       "descriptor baseline out pcap from record report authorization history evidence sign resume "
+       "descriptor baseline against out pcap from record report authorization history evidence "
+       "sign resume "
        "reports histories signature allowed-signers file last-failed ready-file tls certificate "
        "key client-ca password-file json"},
       {"PATH", "scenarios replay paths"},

@@ -106,6 +106,15 @@ void add_certify(CLI::App& app, CertifyOptions& options, Action& action) {
       ->add_flag("--update-baseline", options.baseline.fix,
                  "Update that file from this run; new entries need a reason from you")
       ->needs(baseline);
+  CLI::Option* against =
+      command->add_option("--against", options.against,
+                          "JSON reports of earlier runs (repeatable): only what is new since the "
+                          "newest fails the run (docs/CI.md)");
+  command
+      ->add_option("--against-comment", options.against_comment,
+                   "Write what is new as a comment for a pull request, Markdown")
+      ->check(report_file())
+      ->needs(against);
   add_scenarios(*command, options.scenarios);
   command->add_flag("--no-github", options.no_github,
                     "No annotations, step summary and outputs where GITHUB_ACTIONS=true");

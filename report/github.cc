@@ -14,6 +14,7 @@
 
 #include "base/text/printable.h"
 #include "report/findings.h"
+#include "report/markdown.h"
 #include "report/phases.h"
 #include "report/requirement_states.h"
 
@@ -21,7 +22,6 @@ namespace fencepost::report {
 namespace {
 
 constexpr std::size_t kMaxAnnotationBytes = 4'000;
-constexpr std::size_t kMaxCellBytes = 600;
 constexpr std::size_t kMaxGithubIds = 20;  // of the other cases of a root cause
 
 // ---- commands ----
@@ -154,23 +154,6 @@ std::string lines_of_kind(const std::vector<Annotation>& all, bool error) {
 
 // ---- the summary ----
 
-// Any text in a cell of a table. Anything that could be markdown, HTML, a link or a mention is a
-// character reference, which is never anything but a character.
-std::string cell(std::string_view text) {
-  std::string out;
-  for (const char c : text::shortened(text::one_line(text), kMaxCellBytes)) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = byte >= 0x80 || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-                       (c >= 'A' && c <= 'Z') || c == ' ' || c == ',' || c == '/' || c == '-';
-    out += plain ? std::string(1, c) : fmt::format("&#{};", byte);
-  }
-  return out.empty() ? " " : out;
-}
-
-std::string code(std::string_view text) {
-  return text.empty() ? " " : "<code>" + cell(text) + "</code>";
-}
-
 std::string_view headline(run::ExitCode exit) {
   switch (exit) {
     case run::ExitCode::kConformant:
@@ -203,15 +186,15 @@ std::string summary_head(const run::SuiteResult& result, const scenario::Catalog
                             : "partial run without a failure: not a statement of conformance");
   if (!part.empty()) out += part + ".\n\n";
   out += fmt::format("Endpoint {}, profile {}, dialect seen: {}, fencepost {}, seed {}.\n\n",
-                     code(context.endpoint), name(context.profile), observed_dialect(result),
-                     suite_version(), context.seed);
-  out += cell(basis_text(result, catalogue, context)) + ".\n\n";
+                     markdown_code(context.endpoint), name(context.profile),
+                     observed_dialect(result), suite_version(), context.seed);
+  out += markdown_cell(basis_text(result, catalogue, context)) + ".\n\n";
   const std::string states = requirements_text(
       requirement_states(result, differences(result, catalogue, context.strict), catalogue));
-  if (!states.empty()) out += cell(states) + ".\n\n";
-  for (const Phase& phase : phases_of(result)) out += cell(phase.text) + ".\n\n";
-  out += "To run one case again: " + code(context.command + " --run CASE") + "\n\n";
-  if (!context.stopped_because.empty()) out += cell(context.stopped_because) + "\n\n";
+  if (!states.empty()) out += markdown_cell(states) + ".\n\n";
+  for (const Phase& phase : phases_of(result)) out += markdown_cell(phase.text) + ".\n\n";
+  out += "To run one case again: " + markdown_code(context.command + " --run CASE") + "\n\n";
+  if (!context.stopped_because.empty()) out += markdown_cell(context.stopped_because) + "\n\n";
   out +=
       "| cases | passed | failed | warnings | inconclusive | expected failures | skipped | not run "
       "|\n|--:|--:|--:|--:|--:|--:|--:|--:|\n";
@@ -225,37 +208,31 @@ std::string row_of(const Finding& finding) {
   const run::CaseResult& result = *finding.result;
   const scenario::Position& at =
       result.failure.position.line > 0 ? result.failure.position : result.test_case->position;
-  std::string what = cell(headline(finding));
-  if (!result.baseline.empty()) what += "<br>" + cell(result.baseline);
-  std::string cases = code(result.test_case->id);
+  std::string what = markdown_cell(headline(finding));
+  if (!result.baseline.empty()) what += "<br>" + markdown_cell(result.baseline);
+  std::string cases = markdown_code(result.test_case->id);
   if (finding.difference && finding.difference->cases.size() > 1) {
-    cases += "<br>" + cell(others_of(*finding.difference, kMaxGithubIds));
+    cases += "<br>" + markdown_cell(others_of(*finding.difference, kMaxGithubIds));
   }
   return fmt::format("| {} | {} {} | {} | {} | {} | {} |\n", cases, rfc2119_keyword(finding.level),
-                     cell(finding.rule_id), what, code(result.failure.expected),
-                     code(result.failure.actual), cell(fmt::format("{}:{}", at.file, at.line)));
+                     markdown_cell(finding.rule_id), what, markdown_code(result.failure.expected),
+                     markdown_code(result.failure.actual),
+                     markdown_cell(fmt::format("{}:{}", at.file, at.line)));
 }
 
-struct SummaryPart {
-  std::string title;
-  std::string header;
-  std::vector<std::string> rows;
-  std::string explained{};  // how many failures the rows explain; empty where a row is a case
-};
-
-std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
-                                       const scenario::Catalogue& catalogue, bool strict) {
+std::vector<MarkdownTable> summary_parts(const run::SuiteResult& result,
+                                         const scenario::Catalogue& catalogue, bool strict) {
   constexpr std::array kTitles = {
       std::pair{FindingKind::kFailure, "Failed"},
       std::pair{FindingKind::kUnexpectedPass, "Passed, but the baseline expects a failure"},
       std::pair{FindingKind::kWarning, "Warnings"},
       std::pair{FindingKind::kInconclusive, "Inconclusive"},
       std::pair{FindingKind::kExpectedFailure, "Expected failures"}};
-  std::vector<SummaryPart> out;
+  std::vector<MarkdownTable> out;
   if (!result.baseline_errors.empty()) {
-    SummaryPart section{"The baseline is out of date", "| error |\n|---|\n", {}};
+    MarkdownTable section{"The baseline is out of date", "| error |\n|---|\n", {}};
     for (const std::string& diagnostic : result.baseline_errors) {
-      section.rows.push_back("| " + cell(diagnostic) + " |\n");
+      section.rows.push_back("| " + markdown_cell(diagnostic) + " |\n");
     }
     out.push_back(std::move(section));
   }
@@ -263,18 +240,18 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
     if (phase.findings.empty()) continue;
     std::string title(phase.title);
     title.front() = static_cast<char>(title.front() - 'a' + 'A');
-    SummaryPart section{std::move(title), "| rule | what | requests |\n|---|---|---|\n", {}};
+    MarkdownTable section{std::move(title), "| rule | what | requests |\n|---|---|---|\n", {}};
     for (const run::PhaseFinding& found : phase.findings) {
       std::string requests;
-      for (const std::string& each : finding_lines(found)) requests += code(each) + "<br>";
-      section.rows.push_back(
-          fmt::format("| {} | {} | {} |\n", cell(found.requirement), cell(found.text), requests));
+      for (const std::string& each : finding_lines(found)) requests += markdown_code(each) + "<br>";
+      section.rows.push_back(fmt::format("| {} | {} | {} |\n", markdown_cell(found.requirement),
+                                         markdown_cell(found.text), requests));
     }
     out.push_back(std::move(section));
   }
   const std::vector<Finding> all = findings(result, catalogue, strict);
   for (const auto& [kind, title] : kTitles) {
-    SummaryPart section{
+    MarkdownTable section{
         title, "| case | rule | what | expected | seen | where |\n|---|---|---|---|---|---|\n", {}};
     std::size_t cases = 0;
     for (const Finding& finding : all) {
@@ -284,7 +261,7 @@ std::vector<SummaryPart> summary_parts(const run::SuiteResult& result,
     }
     if (section.rows.empty()) continue;
     if (cases > section.rows.size()) {
-      section.explained = fmt::format(" of {} cases", cases);
+      section.count = fmt::format("{} of {} cases", section.rows.size(), cases);
     }
     out.push_back(std::move(section));
   }
@@ -356,25 +333,9 @@ Result<void, std::string> Github::write_files(const run::SuiteResult& result,
 
 std::string github_summary(const run::SuiteResult& result, const scenario::Catalogue& catalogue,
                            const ReportContext& context, std::size_t most_bytes) {
-  constexpr std::size_t kRoomForNote = 200;
   std::string out = summary_head(result, catalogue, context);
   if (out.size() + kRoomForNote > most_bytes) return {};
-  const std::size_t most = most_bytes - kRoomForNote;
-  std::size_t left_out = 0;
-  for (const SummaryPart& section : summary_parts(result, catalogue, context.strict)) {
-    std::string part = fmt::format("\n### {} ({}{})\n\n{}", section.title, section.rows.size(),
-                                   section.explained, section.header);
-    std::size_t taken = 0;
-    while (taken < section.rows.size() &&
-           out.size() + part.size() + section.rows[taken].size() <= most) {
-      part += section.rows[taken++];
-    }
-    if (taken > 0) out += part;
-    left_out += section.rows.size() - taken;
-  }
-  if (left_out > 0) {
-    out += fmt::format("\n{} more did not fit here: see the reports of the run.\n", left_out);
-  }
+  append_tables(summary_parts(result, catalogue, context.strict), most_bytes, out);
   return out;
 }
 

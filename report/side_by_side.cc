@@ -60,6 +60,21 @@ void read_findings(const json& document, Column& out) {
   }
 }
 
+void read_phases(const json& document, Column& out) {
+  for (const char* name : {"stress", "enumeration"}) {
+    const json phase = member(document, name);
+    if (!phase.is_object()) continue;
+    ColumnPhase& added = out.phases[name];
+    added.ran = member_number<std::uint64_t>(phase, "requests") > 0;
+    const json found = member(phase, "findings");
+    if (!found.is_array()) continue;
+    for (const json& each : found) {
+      if (member_text(each, "verdict") == "failed")
+        added.broken.insert(member_text(each, "requirement"));
+    }
+  }
+}
+
 // The ids of all texts of a list.
 std::set<std::string> ids_in(const json& object, const char* list) {
   std::set<std::string> out;
@@ -122,14 +137,8 @@ std::string contradiction_in(const json& document, const Column& column) {
     return fmt::format("it has {}, and says that others were selected",
                        text::counted(list->size(), "case"));
   }
-  for (const char* name : {"stress", "enumeration"}) {
-    const json phase = document.value(name, json::object());
-    const json found = phase.is_object() ? phase.value("findings", json::array()) : json();
-    const bool fails =
-        found.is_array() && std::any_of(found.begin(), found.end(), [](const json& each) {
-          return member_text(each, "verdict") == "failed";
-        });
-    if (says_so && fails)
+  for (const auto& [name, phase] : column.phases) {
+    if (says_so && !phase.broken.empty())
       return fmt::format("its exit code is 0, but `{}` found a broken rule", name);
   }
   return {};
@@ -174,6 +183,8 @@ ColumnCase case_in(const json& entry) {
   out.passes = out.verdict == "passed" || member(entry, "unexpected_pass") == json(true);
   const json known_by = member(failure, "signature");
   if (known_by.is_string()) out.signature = known_by.get<std::string>();
+  const json cause = member(failure, "cause");
+  if (cause.is_string()) out.cause = cause.get<std::string>();
   if (failure.is_object()) out.line = member_number<std::size_t>(failure, "line");
   return out;
 }
@@ -362,6 +373,10 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
     if (!state.empty() && state != "open") out.states[member_text(entry, "id")] = state;
   }
   read_findings(document, out);
+  read_phases(document, out);
+  if (const json judged_by = member(document, "judged_by"); judged_by.is_object()) {
+    out.judged_by = member_text(judged_by, "dialect") + ", " + member_text(judged_by, "wording");
+  }
   out.forms = seen_in(document, "forms_observed");
   out.seen = seen_in(document, "open_points_observed");
   if (const std::string wrong_in_it = contradiction_in(document, out); !wrong_in_it.empty()) {

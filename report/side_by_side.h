@@ -42,6 +42,7 @@ struct ColumnCase {
   std::size_t line = 0;
   std::string kind{};       // of what differs
   std::string signature{};  // what stays of the failure from run to run
+  std::string cause{};      // the same without the rule: see run/failure.h
   std::string message{};
   std::string expected{};
   std::string actual{};
@@ -50,6 +51,12 @@ struct ColumnCase {
 
   // Has the run shown whether the store passes?
   [[nodiscard]] bool is_decided() const;
+};
+
+// What concurrent clients, or all short workloads, have shown.
+struct ColumnPhase {
+  bool ran = false;
+  std::set<std::string> broken{};  // requirements; no warnings
 };
 
 // One run, as its JSON report has it.
@@ -63,6 +70,7 @@ struct Column {
   std::string profile;
   std::string edition;
   std::string dialect;
+  std::string judged_by{};  // "deployed, ga"; empty in a report of a version that did not say it
   std::string stopped_because;
   std::string part{};  // "1 of 1927 cases selected"; empty: all were
   int exit_code = 0;
@@ -76,6 +84,7 @@ struct Column {
   std::map<std::string, ColumnCase> results{};      // by id of the case
   std::map<std::string, ColumnFinding> findings{};  // by requirement
   std::map<std::string, std::string> states{};      // by requirement: passed, broken, ...
+  std::map<std::string, ColumnPhase> phases{};      // "stress", "enumeration": those it has
   SeenWords forms{};                                // by place where the dialects differ
   SeenWords seen{};                                 // by open requirement: its outcomes
 };
