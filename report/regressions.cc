@@ -41,7 +41,7 @@ class Comparison {
   Comparison(const std::vector<Column>& earlier, Column now, const run::SuiteResult& result)
       : earlier_(earlier), then_(earlier.back()), now_(std::move(now)) {
     for (const auto& [id, failed] : then_.results) {
-      if (fails(failed) && !failed.cause.empty()) causes_.insert(failed.cause);
+      if (fails(failed)) causes_.insert(failed.cause);
     }
     out_.since = then_.started;
     out_.file = then_.file;
@@ -95,9 +95,7 @@ class Comparison {
     if (!decided_then && now.is_decided()) ++not_there_;
     if (!now.is_decided()) {
       if (decided_then) {
-        out_.undecided[fmt::format("{} then, {} now", fails(*then) ? "failed" : "passed",
-                                   now.verdict)]
-            .push_back(id);
+        out_.undecided[then->verdict + " then, " + now.verdict + " now"].push_back(id);
       }
     } else if (now.passes) {
       if (decided_then && fails(*then) && then->verdict != "warning") {
@@ -114,7 +112,8 @@ class Comparison {
   void judge_failure(const ColumnCase* then, const ColumnCase& now, run::CaseResult& entry) {
     const std::string& id = entry.test_case->id;
     const bool failed_then = then != nullptr && fails(*then);
-    if (failed_then && (!is_judged_alike() || causes_.contains(now.cause))) {
+    const bool looks_known = !is_judged_alike() || now.cause.empty() || causes_.contains(now.cause);
+    if (failed_then && looks_known) {
       entry.verdict = run::Verdict::kExpectedFailure;
       entry.baseline = known_since(id);
       ++out_.known;
@@ -192,6 +191,7 @@ class Comparison {
     out_.of = static_cast<std::size_t>(
         std::count_if(then_.results.begin(), then_.results.end(),
                       [](const auto& each) { return each.second.is_decided(); }));
+    if (!now_.part.empty()) out_.notes.push_back("this run is a part: " + now_.part);
     if (out_.compared < out_.of) {
       out_.notes.push_back(fmt::format("a part is compared: {} of the {} that the report decided",
                                        out_.compared, text::counted(out_.of, "case")));
@@ -217,7 +217,7 @@ class Comparison {
   const std::vector<Column>& earlier_;
   const Column& then_;
   const Column now_;
-  std::set<std::string> causes_;  // that were known then
+  std::set<std::string> causes_;  // of what failed then
   std::vector<std::string> warned_;
   std::size_t not_there_ = 0;  // cases that are decided now alone
   Regressions out_;

@@ -119,7 +119,7 @@ MarkdownTable markdown_of(const RegressionTable& table) {
     }
     out.rows.push_back(line + "\n");
   }
-  if (table.cases > table.rows.size()) out.count = text::counted(table.cases, "case");
+  if (table.cases > table.rows.size()) out.count = std::to_string(table.cases);
   return out;
 }
 

@@ -6,12 +6,29 @@ All runs are in process.
 """
 
 import json
+import os
+import re
+
+import yaml
 
 import harness
-from harness import run
+from harness import FENCEPOST, ROOT, run, run_command
 
 RIGHT = "inproc:?seed=1"
 NX = "inproc:?fault=S01"  # ignores NX
+# Stands for GitHub's program: three runs, of which one has no report and one did not finish.
+GH = """#!/bin/bash
+case "$1 $2" in
+  "run list") printf '1\\n2\\n3\\n' ;;
+  "run download")
+    [ "$3" != 2 ] || exit 1
+    mkdir -p "earlier/$3"
+    cp right.json "earlier/$3/report.json"
+    [ "$3" = 1 ] || echo '"stopped_because"' >>"earlier/$3/report.json" ;;
+  "pr comment") [ "$4" != --edit-last ] || exit 1
+    cp comment.md "comment-of-$3.md" ;;
+esac
+"""
 
 
 class AgainstTest(harness.FolderTest):
@@ -39,7 +56,7 @@ class AgainstTest(harness.FolderTest):
         self.assertEqual(1, code)
         self.assertRegex(verdict, r"^\d+ new failures since 2026-11-20 \(0 known, 0 fixed\)$")
         self.assertIn(f"## \u274c State store: {verdict}\n", comment)
-        self.assertRegex(comment, r"\n### New failures \(\d+ cases\)\n\n\| rule \| case \| seen \| sentence \| reproduce \|\n")
+        self.assertRegex(comment, r"\n### New failures \(\d+\)\n\n\| rule \| case \| seen \| sentence \| reproduce \|\n")
         [row] = [line for line in comment.splitlines() if line.startswith("| SET-NX-2 |")]
         self.assertIn("set&#46;nx&#46;refuses-existing-key", row)
         self.assertIn("<code>", row)
@@ -50,13 +67,13 @@ class AgainstTest(harness.FolderTest):
         code, verdict, comment = self.against(NX, before)
         self.assertEqual(0, code, self.said)
         self.assertRegex(verdict, r"^no new failure since 2026-11-20 \([1-9]\d* known, 0 fixed\)$")
-        self.assertIn("### Known failures (6 cases)\n", comment)
+        self.assertIn("### Known failures (6)\n", comment)
         self.assertIn("; since 2026-11-20T10:00:00Z", self.words)
         self.assertNotIn("conformant", comment)
         code, verdict, comment = self.against(RIGHT, before)
         self.assertEqual(0, code, self.said)
         self.assertRegex(verdict, r"^no new failure since 2026-11-20 \(0 known, [1-9]\d* fixed\)$")
-        self.assertRegex(comment, r"### Fixed \(6 cases\)\n\n\| rule \| case \|\n\|---\|---\|\n(\|.*\n)*\| SET-NX-2 \|")
+        self.assertRegex(comment, r"### Fixed \(6\)\n\n\| rule \| case \|\n\|---\|---\|\n(\|.*\n)*\| SET-NX-2 \|")
 
     def test_the_reports_say_what_they_say_without_it(self):
         self.against(NX, self.report("before.json", NX), arguments=("--json", "now.json"))
@@ -78,7 +95,7 @@ class AgainstTest(harness.FolderTest):
         code, verdict, comment = self.against(other, before, cases="expiry.number.*")
         self.assertEqual((0, "no new failure since 2026-11-20 (0 known, 0 fixed)"), (code, verdict), self.said)
         self.assertIn("  warning    SET-PX-OPEN-", self.said)
-        self.assertRegex(comment, r"### Changed unspecified behaviour \(\d+\)\n\n\| point \| then \| now \| case \| sentence \|\n")
+        self.assertRegex(comment, r"### Changed unspecified behaviour \(1\)\n\n\| point \| then \| now \| case \| sentence \|")
         code, verdict, comment = self.against(other, before, arguments=("--strict",), cases="expiry.number.*")
         self.assertEqual(1, code)
         self.assertTrue(verdict.endswith(", but unspecified behaviour has changed (--strict)"), verdict)
@@ -114,7 +131,7 @@ class AgainstTest(harness.FolderTest):
         before = self.load(self.report("before.json", RIGHT)) | {"suite_version": "0.0.9", "profile": "documented"}
         self.write("before.json", json.dumps(before))
         self.against(RIGHT, "before.json")
-        self.assertIn("before.json is of another profile: documented, and this run has auto ", self.words)
+        self.assertIn("before.json is of another profile: documented, and this run has auto", self.words)
         self.assertIn("before.json is of another version of the suite: 0.0.9 (", self.words)
 
     def test_what_cannot_be_compared_with_runs_nothing(self):
@@ -151,6 +168,26 @@ class AgainstTest(harness.FolderTest):
             self.assertIn("&#64;nobody", comment)
             for text in ("@nobody", "`", "<b>", "]("):
                 self.assertNotIn(text, comment)
+
+    def test_the_steps_for_github(self):
+        """Those of docs/CI.md run, with and without reports of earlier runs."""
+        self.report("right.json", RIGHT)
+        for name, text in (("gh", GH), ("apt-get", "#!/bin/bash\n")):
+            self.write(f"bin/{name}", text).chmod(0o755)
+        certify = f"#!/bin/bash\nexec {FENCEPOST} certify --quiet --no-github --run 'set.*' \"${{@:3}}\" --endpoint '{NX}'\n"
+        self.write("fencepost/ci/certify", certify).chmod(0o755)
+        text = (ROOT / "docs/CI.md").read_text(encoding="utf-8")
+        blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.S) if "gh pr comment" in block]
+        [(find, judge, comment)] = blocks
+        here = os.environ | {"PATH": f"{self.folder}/bin:{os.environ['PATH']}", "GITHUB_WORKFLOW": "w", "BRANCH": "main",
+                             "NUMBER": "7"}
+        for steps, said in (((judge,), "NOT conformant"), ((find, judge, comment), "new failures since 2026-11-20")):
+            for step in steps:
+                done = run_command("bash", "-eo", "pipefail", "-c", step["run"], cwd=self.folder, env=here)
+                self.assertEqual(1 if step is judge else 0, done.returncode, done.stderr)
+                if step is judge:
+                    self.assertIn(said, done.stdout)
+        self.assertIn("new failures since 2026-11-20", self.read("comment-of-7.md"))
 
 
 if __name__ == "__main__":
