@@ -27,7 +27,6 @@
 #include "report/report.h"
 #include "report/resume.h"
 #include "report/run_evidence.h"
-#include "report/shard_of_job.h"
 #include "suite/run/run_end.h"
 #include "suite/scenario/library.h"
 #include "suite/target/target.h"
@@ -115,17 +114,10 @@ struct Plan {
 
 // False after an error was printed.
 bool choose_shard(CertifyOptions& options) {
-  const auto found = report::shard_of_process(options.shard, report::variable_of_this_process);
-  if (!found) {
-    print_error(found.error());
-    return false;
-  }
-  options.selection.shard = found->shard.index;
-  options.selection.shards = found->shard.total;
-  if (!found->source.empty()) {
-    print_error("fencepost: shard {}/{} ({})\n", found->shard.index, found->shard.total,
-                found->source);
-  }
+  const auto shard = chosen_shard(options.shard);
+  if (!shard) return false;
+  options.selection.shard = shard->index;
+  options.selection.shards = shard->total;
   return true;
 }
 

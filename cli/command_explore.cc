@@ -47,6 +47,19 @@ struct ExploreRun : record::ExploreRun {
 
 // ---- The search
 
+// The command that continues where all workloads before have ended; empty where there is none.
+std::string rest_command(const search::ExploreResult& result, const ExploreRun& run) {
+  const search::ExploreProgress& done = result.progress;
+  const search::ExploreOptions& explore = run.explore;
+  const bool ended = done.examples >= done.of || !result.found.empty();
+  if (explore.all == nullptr || explore.max_examples > 0 || ended) return "";
+  std::string out = record::search_command(run) + fmt::format(" --from {}", done.next);
+  const auto& [index, total] = explore.shard;
+  if (total > 1) out += fmt::format(" --shard {}/{}", index, total);
+  if (run.options.rate > 0) out += fmt::format(" --rate {:g}", run.options.rate);
+  return out + (explore.fresh_connections ? " --fresh-connections" : "");
+}
+
 run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint,
                      const ExploreRun& run) {
   bool saved = true;
@@ -71,6 +84,9 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
   const search::Conclusion end = conclude(result);
   if (!end.text.empty()) text::print("{}\n", end.text);
   if (!end.diagnostic.empty()) print_error(end.diagnostic);
+  if (const std::string rest = rest_command(result, run); !rest.empty()) {
+    text::print("continue with: {}\n", rest);
+  }
   return end.code;
 }
 
@@ -202,9 +218,13 @@ run::ExitCode explore(const ExploreOptions& options) {
   }
   std::optional<workload::Enumeration> all;
   if (options.exhaustive > 0) all.emplace(options.exhaustive);
-  if (all && options.example.value_or(1) > all->size()) {
-    print_error(fmt::format("--example {}: there are {} workloads of depth {}", *options.example,
-                            all->size(), options.exhaustive));
+  const std::size_t first = options.example.value_or(options.from);
+  const auto shard = chosen_shard(options.shard);
+  if (!shard) return run::ExitCode::kUsage;
+  if (all && search::next_of_shard(*shard, first) > all->size()) {
+    print_error(fmt::format("{} {}: there are {} workloads of depth {}",
+                            options.example ? "--example" : "--from", first, all->size(),
+                            options.exhaustive));
     return run::ExitCode::kUsage;
   }
   std::vector<Replayable> saved;
@@ -232,7 +252,8 @@ run::ExitCode explore(const ExploreOptions& options) {
                    .started = utc_now()},
        .explore = {.run_id = random_run_id(),
                    .seed = basis->settings.seed,
-                   .first_example = options.example.value_or(1),
+                   .first_example = first,
+                   .shard = *shard,
                    .max_examples = options.example ? 1 : options.max_examples,
                    .max_time = *time,
                    .all = all ? &*all : nullptr,

@@ -23,6 +23,7 @@
 #include "endpoint/cancellation.h"
 #include "endpoint/url.h"
 #include "report/github.h"
+#include "report/shard_of_job.h"
 #include "suite/scenario/library.h"
 #include "suite/target/contradiction.h"
 
@@ -202,6 +203,19 @@ Concurrency concurrency(std::size_t jobs, const endpoint::Endpoint& endpoint,
   }
   if (offered.transport) return all_running(kNetworkJobs);
   return all_running(std::max(1U, std::thread::hardware_concurrency()));
+}
+
+std::optional<run::Shard> chosen_shard(const std::string& option) {
+  const auto found = report::shard_of_process(option, report::variable_of_this_process);
+  if (!found) {
+    print_error(found.error());
+    return std::nullopt;
+  }
+  const run::Shard& shard = found->shard;
+  if (!found->source.empty()) {
+    print_error("fencepost: shard {}/{} ({})\n", shard.index, shard.total, found->source);
+  }
+  return shard;
 }
 
 std::optional<RunBasis> prepare_run(const RunFlags& flags) {

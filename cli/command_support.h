@@ -15,6 +15,7 @@
 #include "cli/commands.h"
 #include "endpoint/endpoint.h"
 #include "suite/run/preflight.h"
+#include "suite/run/selection.h"
 #include "suite/run/suite.h"
 #include "suite/target/descriptor.h"
 #include "suite/target/target.h"
@@ -93,6 +94,10 @@ struct RunBasis {
 };
 // Prints an error and returns nothing where they contradict each other.
 [[nodiscard]] std::optional<RunBasis> prepare_run(const RunFlags& flags);
+
+// What --shard says: K/N, or "auto", which also prints where it was found. Empty: the whole run.
+// Prints an error and returns nothing where it is wrong.
+[[nodiscard]] std::optional<run::Shard> chosen_shard(const std::string& option);
 
 // Why a run cannot begin.
 struct NotReady {

@@ -182,6 +182,8 @@ struct StressOptions {
 struct ExploreOptions : RunFlags {
   std::string max_time{};                // a duration; empty: 60s, or as long as `exhaustive` takes
   std::size_t exhaustive = 0;            // number of requests in a row, all combinations; 0: random
+  std::string shard{};                   // of all combinations: K/N, or auto
+  std::size_t from = 1;                  // the first workload of all combinations
   std::size_t max_examples = 0;          // 0: as many as there is time for
   std::optional<std::size_t> example{};  // this workload of the seed and no other
   std::size_t max_operations = 40;

@@ -333,11 +333,22 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       ->description(
           "Edition of the specification: ga, preview or auto (default: ga; with --profile "
           "documented: both)");
+  CLI::Option* exhaustive =
+      command
+          ->add_option("--exhaustive", options.exhaustive,
+                       "Run all short workloads instead of random ones: N requests in a row (1 to "
+                       "3), from 2 on also all that differ in a byte, number or word "
+                       "(docs/COMPLETE.md)")
+          ->check(whole_number(1, workload::kMaxDepth));
   command
-      ->add_option("--exhaustive", options.exhaustive,
-                   "Run all short workloads instead of random ones: N requests in a row (1 to 3), "
-                   "from 2 on also all that differ in a byte, number or word (docs/COMPLETE.md)")
-      ->check(whole_number(1, workload::kMaxDepth));
+      ->add_option("--shard", options.shard,
+                   "K/N: the K-th of N parts of all short workloads; auto: as for certify")
+      ->needs(exhaustive);
+  command
+      ->add_option("--from", options.from,
+                   "Begin with the N-th of all short workloads, to continue a run that ended early")
+      ->check(whole_number(1))
+      ->needs(exhaustive);
   command->add_option("--duration", options.max_time,
                       "Time limit for searching and shrinking, e.g. 5m (default: 60s; with "
                       "--exhaustive: none)");
@@ -349,8 +360,10 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
       ->add_option("--max-operations", options.max_operations,
                    "Maximum number of operations in a workload (default: 40)")
       ->check(whole_number(1, 200));
-  command->add_option("--example", options.example, "Run only the N-th workload of the seed")
-      ->check(whole_number(1));
+  CLI::Option* example =
+      command->add_option("--example", options.example, "Run only the N-th workload of the seed")
+          ->check(whole_number(1));
+  for (const char* name : {"--shard", "--from"}) example->excludes(command->get_option(name));
   command
       ->add_option("--max-failures", options.stop_after,
                    "Stop when N requirements are known to be broken (default: 1)")

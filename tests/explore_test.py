@@ -73,9 +73,28 @@ class Explore(harness.FolderTest):
         short = run("explore", "--endpoint", "inproc:", "--exhaustive", "3", "--duration", "1ms", "-q")
         self.assertEqual(short.returncode, 4, short.stdout + short.stderr)
         self.assertRegex(short.stdout, r"not decided: the time ended after \d+ of \d+ workloads")
+        rest = re.search(r"continue with: \S+ (.* --exhaustive 3 --from (\d+))\n", short.stdout)
+        again = run(*rest[1].split(), "--duration", "1ms", "-q")
+        self.assertIn(f"workloads of depth 3, from {rest[2]}: not decided", again.stdout, again.stderr)
         beyond = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--example", "1000000")
         self.assertEqual(beyond.returncode, 2)
         self.assertIn(f"there are {workloads[1]} workloads of depth 1", beyond.stderr)
+
+    def test_shards_of_all_short_workloads(self):
+        workloads = 0
+        for shard in ("1/2", "2/2"):
+            half = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--shard", shard, "-q")
+            self.assertEqual(half.returncode, 0, half.stdout + half.stderr)
+            said = re.search(rf"shard {shard[0]} of 2 of all (\d+) workloads of depth 1: no rule is broken in its (\d+) ",
+                             half.stdout)
+            workloads += int(said[2])
+        self.assertEqual(workloads, int(said[1]))
+        last = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--from", said[1], "-q")
+        self.assertIn(f"all {said[1]} workloads of depth 1, from {said[1]}: no rule is broken in its 1 workloads", last.stdout)
+        for wrong in (["--shard", "3/2"], ["--from", str(workloads + 1)], ["--shard", "1/2", "--example", "1"]):
+            with self.subTest(wrong):
+                self.assertEqual(run("explore", "--endpoint", "inproc:", "--exhaustive", "1", *wrong).returncode, 2)
+        self.assertEqual(run("explore", "--endpoint", "inproc:", "--shard", "1/2").returncode, 2)
 
     def test_a_store_is_judged_by_the_documents_that_are_named(self):
         def explore(store, *basis):

@@ -92,20 +92,6 @@ std::string number_text(const search::Counterexample& found, const ExploreRun& r
              : fmt::format("workload {} of seed {}", found.example, run.explore.seed);
 }
 
-std::string again(const search::Counterexample& found, const ExploreRun& run) {
-  std::string out = command_text(run.call, "explore");
-  out += run.explore.all != nullptr ? fmt::format(" --exhaustive {}", run.explore.all->depth())
-                                    : fmt::format(" --seed {}", run.explore.seed);
-  out += fmt::format(" --example {}", found.example);
-  for (const std::string& known : run.call.ignore) {
-    out += " --ignore " + text::shell_word(known);
-  }
-  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
-    out += fmt::format(" --max-operations {}", run.explore.max_operations);
-  }
-  return out;
-}
-
 // ---- What is saved
 
 // "ft" of FT-LOWER-1
@@ -267,6 +253,19 @@ std::string command_text(const ExploreCall& call, const std::string& command) {
       .text();
 }
 
+std::string search_command(const ExploreRun& run) {
+  std::string out = command_text(run.call, "explore");
+  out += run.explore.all != nullptr ? fmt::format(" --exhaustive {}", run.explore.all->depth())
+                                    : fmt::format(" --seed {}", run.explore.seed);
+  for (const std::string& known : run.call.ignore) {
+    out += " --ignore " + text::shell_word(known);
+  }
+  if (run.explore.max_operations != search::ExploreOptions{}.max_operations) {
+    out += fmt::format(" --max-operations {}", run.explore.max_operations);
+  }
+  return out;
+}
+
 std::vector<std::string> rejection_lines(const search::JudgedRun& run) {
   std::vector<std::string> out = {"sent      " + escape(run.rejection->request.payload)};
   if (run.rejection->reply) out.push_back("received  " + escape(run.rejection->reply->payload));
@@ -312,8 +311,8 @@ std::string counterexample_text(const search::Counterexample& found, const Explo
                      text::counted(found.operations_at_first, "operation"),
                      text::counted(found.shrink_runs, "run"),
                      found.is_smallest ? "" : "; not completely: the time ended") +
-         fmt::format("  fails     in {} of {}\n  reproduce {}\n", found.failed,
-                     text::counted(found.runs, "run"), again(found, run));
+         fmt::format("  fails     in {} of {}\n  reproduce {} --example {}\n", found.failed,
+                     text::counted(found.runs, "run"), search_command(run), found.example);
 }
 
 Result<std::string, std::string> save(const search::Counterexample& found, const ExploreRun& run,

@@ -185,12 +185,18 @@ class Explorer {
         started_(SteadyClock::now()),
         slots_(std::max<std::size_t>(options.running > 0 ? options.running : options.jobs, 1)),
         pool_(options.run_id, std::max<std::size_t>(options.jobs, 1) * workload::kClients),
-        examples_(options.first_example - 1) {}
+        examples_(next_of_shard(options.shard, options.first_example)) {
+    result_.progress.next = examples_;
+  }
 
   ExploreResult run() {
     if (options_.all != nullptr) {
-      result_.progress.of = end_of_examples() - options_.first_example;
-      result_.progress.in_all = options_.all->size();
+      ExploreProgress& progress = result_.progress;
+      progress.part = part();
+      progress.of = count_of_shard(options_.shard, examples_, end_of_examples());
+      progress.in_all = progress.part.empty()
+                            ? options_.all->size()
+                            : count_of_shard(options_.shard, examples_, options_.all->size() + 1);
     }
     while (!is_over() && result_.found.size() < options_.stop_after) {
       search();
@@ -199,7 +205,8 @@ class Explorer {
       confirm(found);
       looking_again_ = false;
       found_rules_.insert(found.rejection().judgement.requirement);
-      examples_ = found.example;  // later ones were given up when this one had failed
+      // Later ones were given up when this one had failed.
+      examples_ = found.example + options_.shard.total;
       result_.found.push_back(std::move(found));
       failing_.reset();
     }
@@ -243,7 +250,18 @@ class Explorer {
   [[nodiscard]] std::size_t end_of_examples() const {
     const std::size_t all = options_.all != nullptr ? options_.all->size() + 1 : kNone;
     if (options_.max_examples == 0) return all;
-    return std::min(all, options_.first_example + options_.max_examples);
+    const std::size_t first = next_of_shard(options_.shard, options_.first_example);
+    return std::min(all, first + options_.max_examples * options_.shard.total);
+  }
+  // "shard 2 of 8 of all 100 workloads of depth 1, from 17"; empty: all from the first on.
+  [[nodiscard]] std::string part() const {
+    const auto& [index, total] = options_.shard;
+    const bool later = options_.first_example > 1 && options_.max_examples != 1;
+    if (total == 1 && !later) return "";
+    return fmt::format("{}all {} workloads of depth {}{}",
+                       total > 1 ? fmt::format("shard {} of {} of ", index, total) : "",
+                       options_.all->size(), options_.all->depth(),
+                       later ? fmt::format(", from {}", options_.first_example) : "");
   }
 
   // ---- The search
@@ -254,7 +272,7 @@ class Explorer {
 
   void work() {
     while (!is_over() && first_failing_ == kNone) {
-      const std::size_t example = ++examples_;
+      const std::size_t example = examples_.fetch_add(options_.shard.total);
       if (example >= end_of_examples()) return;
       const Trace trace = shrinkable(example).value();
       // Those before one that fails are finished: of several, the first counts.
@@ -266,6 +284,10 @@ class Explorer {
   void note(std::size_t example, JudgedRun& run) {
     const std::lock_guard lock(mutex_);
     ++result_.progress.examples;
+    ended_.insert(example);
+    while (ended_.erase(result_.progress.next) > 0) {
+      result_.progress.next += options_.shard.total;
+    }
     for (const std::string& requirement : run.open) ++result_.open[requirement];
     if (run.lost) {
       ++result_.progress.cut_short;
@@ -482,11 +504,22 @@ class Explorer {
   std::atomic<bool> lost_{false};
   std::mutex mutex_;  // of what follows
   ExploreResult result_;
+  std::set<std::size_t> ended_;  // examples behind progress.next
   std::optional<JudgedRun> failing_;
   milliseconds found_after_{0};
 };
 
 }  // namespace
+
+std::size_t next_of_shard(const run::Shard& shard, std::size_t number) {
+  const std::size_t behind = (number - 1) % shard.total;
+  return number + (shard.index - 1 + shard.total - behind) % shard.total;
+}
+
+std::size_t count_of_shard(const run::Shard& shard, std::size_t first, std::size_t end) {
+  const std::size_t next = next_of_shard(shard, first);
+  return next < end ? (end - next - 1) / shard.total + 1 : 0;
+}
 
 Trace example_of(std::uint64_t seed, std::size_t example, std::size_t max_operations) {
   return shrinkable_of(seed, example, max_operations).value();

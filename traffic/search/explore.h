@@ -23,6 +23,7 @@
 
 #include "base/result.h"
 #include "endpoint/endpoint.h"
+#include "suite/run/selection.h"
 #include "traffic/search/judged_run.h"
 #include "workload/enumeration.h"
 #include "workload/operation.h"
@@ -34,6 +35,7 @@ struct ExploreOptions {
   std::string run_id{};       // in every key and client id
   std::uint64_t seed = 0;
   std::size_t first_example = 1;  // the first trace that is run; numbers begin with 1
+  run::Shard shard{};             // of these numbers, as next_of_shard() says
   std::size_t max_examples = 0;   // 0: as many as there is time for
   // The time for searching and for shrinking what was found. What has been found then is run a few
   // times more, for at most kConfirmTime.
@@ -75,7 +77,9 @@ struct ExploreProgress {
   std::size_t ignored = 0;      // rejections
   std::size_t cut_short = 0;    // examples during which a connection ended
   std::size_t of = 0;           // examples to run; 0: as many as there is time for
-  std::size_t in_all = 0;       // workloads of the enumeration, of which a part may be selected
+  std::size_t in_all = 0;       // of the enumeration, or of `part`, of which `of` are selected
+  std::size_t next = 1;         // the first that is still to be run: all before it have ended
+  std::string part{};           // "shard 2 of 8 of all 100 workloads of depth 1"; empty: the whole
   std::string doing{};          // empty while it searches
 };
 
@@ -88,6 +92,12 @@ struct ExploreResult {
   std::optional<endpoint::Error> lost{};  // the endpoint is gone
   bool interrupted = false;
 };
+
+// The first number, from `number` on, that the shard has: the first of N shards has 1, N + 1, ...
+[[nodiscard]] std::size_t next_of_shard(const run::Shard& shard, std::size_t number);
+// How many of the numbers from `first` to before `end` it has.
+[[nodiscard]] std::size_t count_of_shard(const run::Shard& shard, std::size_t first,
+                                         std::size_t end);
 
 // The trace that example number `example` of this seed is.
 [[nodiscard]] workload::Trace example_of(std::uint64_t seed, std::size_t example,

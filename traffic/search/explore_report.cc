@@ -66,6 +66,7 @@ Conclusion conclude(const ExploreResult& result) {
             .text = "a rejection was seen once and not reproduced: nothing is proved"};
   }
   const ExploreProgress& done = result.progress;
+  const std::string part = done.part.empty() ? "" : done.part + ": ";
   if (done.requests == 0) {
     return {.code = kInconclusive, .text = "not decided: no operation was answered"};
   }
@@ -84,17 +85,18 @@ Conclusion conclude(const ExploreResult& result) {
   }
   if (done.examples < done.of) {
     return {.code = kInconclusive,
-            .text = fmt::format("not decided: the time ended after {} of {} workloads, none of "
+            .text = fmt::format("{}not decided: the time ended after {} of {} workloads, none of "
                                 "which breaks a rule; increase --duration",
-                                done.examples, done.of)};
+                                part, done.examples, done.of)};
   }
   if (done.of > 0) {
     const std::string which = done.of < done.in_all ? fmt::format("{} of {}", done.of, done.in_all)
-                                                    : fmt::format("all {}", done.of);
+                              : part.empty()        ? fmt::format("all {}", done.of)
+                                                    : fmt::format("its {}", done.of);
     return {.code = kConformant,
-            .text = fmt::format("no rule is broken in {} workloads; {:.1f} % of their operations "
+            .text = fmt::format("{}no rule is broken in {} workloads; {:.1f} % of their operations "
                                 "were decided",
-                                which,
+                                part, which,
                                 100.0 * static_cast<double>(done.requests - done.undecidable) /
                                     static_cast<double>(done.requests))};
   }

@@ -73,6 +73,14 @@ TEST(ExploreReport, ConcludesWhatWasEnumerated) {
   result.progress.in_all = 900;  // a part is never said to be the whole
   EXPECT_EQ(conclude(result).text,
             "no rule is broken in 400 of 900 workloads; 97.5 % of their operations were decided");
+  result.progress.part = "shard 2 of 8 of all 7200 workloads of depth 2";
+  EXPECT_EQ(conclude(result).text,
+            "shard 2 of 8 of all 7200 workloads of depth 2: no rule is broken in 400 of 900 "
+            "workloads; 97.5 % of their operations were decided");
+  result.progress.in_all = 400;
+  EXPECT_EQ(conclude(result).text,
+            "shard 2 of 8 of all 7200 workloads of depth 2: no rule is broken in its 400 "
+            "workloads; 97.5 % of their operations were decided");
   EXPECT_EQ(open_text(result), "");
   result.open = {{"A", 1}, {"B", 3}};
   EXPECT_EQ(open_text(result), "undecidable workloads: B (3), A (1)");

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "endpoint/in_process.h"
@@ -117,6 +118,53 @@ TEST(Explore, LeavesNothingOutOfAnEnumeration) {
   ASSERT_EQ(again.found.size(), 1U);
   EXPECT_EQ(workload::to_text(again.found.front().trace),
             workload::to_text(first.found.front().trace));
+}
+
+TEST(Explore, HasEachWorkloadInExactlyOneShard) {
+  for (const std::size_t total : {1U, 2U, 8U, 101U}) {
+    std::vector<std::size_t> times(101);  // of the numbers 1 to 100
+    std::size_t counted = 0;
+    for (std::size_t index = 1; index <= total; ++index) {
+      const run::Shard shard{.index = index, .total = total};
+      for (std::size_t number = next_of_shard(shard, 1); number <= 100; number += total) {
+        EXPECT_EQ((number - 1) % total, index - 1);
+        EXPECT_EQ(next_of_shard(shard, number), number);
+        EXPECT_EQ(count_of_shard(shard, number, 101), (100 - number) / total + 1);
+        ++times.at(number);
+      }
+      counted += count_of_shard(shard, 1, 101);
+      EXPECT_EQ(count_of_shard(shard, 101, 101), 0U);
+    }
+    EXPECT_EQ(std::count(times.begin() + 1, times.end(), 1U), 100) << total;
+    EXPECT_EQ(counted, 100U);
+  }
+}
+
+// A run that ended early says where the next one begins: nothing is left out, little is run twice.
+TEST(Explore, GoesOnWithAShardWhereItEnded) {
+  const workload::Enumeration all(1);
+  const auto endpoint = endpoint::make_in_process_endpoint({});
+  ExploreOptions options = in_process_options();
+  options.all = &all;
+  options.max_examples = 0;
+  options.shard = {.index = 2, .total = 40};
+  options.first_example = 100;
+  std::atomic<bool> stop{false};
+  const ExploreResult ended = explore(*endpoint, options, stop, [&](const ExploreProgress& seen) {
+    if (seen.examples == 20) stop = true;
+  });
+  EXPECT_TRUE(ended.interrupted);
+  EXPECT_GE(ended.progress.examples, 20U);
+  EXPECT_EQ(ended.progress.next % 40, 2U);
+  const std::size_t done = (ended.progress.next - 122) / 40;
+  EXPECT_LE(done, ended.progress.examples);
+  EXPECT_LE(ended.progress.examples, done + options.jobs);
+  options.first_example = ended.progress.next;
+  const ExploreResult rest = explore(*endpoint, options, kNeverStop, kQuietly);
+  EXPECT_EQ(rest.progress.of, ended.progress.of - done);
+  EXPECT_EQ(rest.progress.examples, rest.progress.of);
+  EXPECT_EQ(rest.progress.part, fmt::format("shard 2 of 40 of all {} workloads of depth 1, from {}",
+                                            all.size(), ended.progress.next));
 }
 
 // A store that takes this time for each request.
