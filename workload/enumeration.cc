@@ -84,12 +84,22 @@ void add_timestamps(Trace& out) {
     add(out, std::string("c0 DEL k0 ft=") + stamp);
   }
   add(out, "c0 SET k0 \"a\" PX 4294967396");
+  add(out, "c0 SET k0 \"b\" PX 60000 ts=now-3600000");
+}
+
+// Values that are UTF-8 and not; keys that begin with that of the other requests, then a blank or a
+// NUL follows.
+void add_bytes(Trace& out) {
+  for (const char* request : {R"(k0 "\xc3\xa9")", R"(k0 "\xff")", R"(k2 "b")", R"(k3 "b")"}) {
+    add(out, std::string("c0 SET ") + request);
+  }
 }
 
 Trace make_all_requests() {
   Trace out;
   add_combinations(out);
   add_timestamps(out);
+  add_bytes(out);
   for (const Operation& operation : usual_requests()) {
     if (std::find(out.begin(), out.end(), operation) == out.end()) out.push_back(operation);
   }
@@ -122,8 +132,8 @@ void add_with_other_numbers(const std::string& request, std::set<std::string>& o
     for (const std::string& other :
          {std::to_string(number + 1), std::to_string(number - 1), "00" + std::to_string(number),
           std::to_string(number + 256), std::to_string(number + 65'536),
-          std::to_string(number + kBeyond32Bits), std::string("9223372036854775807"),
-          std::string("18446744073709551616")}) {
+          std::to_string(number + kBeyond32Bits), std::string("1000000000"),
+          std::string("9223372036854775807"), std::string("18446744073709551616")}) {
       out.insert(std::string(request).replace(at, end - at, other));
     }
   }
@@ -234,11 +244,15 @@ void add_twice_wrong(const std::string& request, std::set<std::string>& out) {
 // This many of a list are in one workload.
 constexpr std::size_t kListedInATrace = 8;
 
-Operation nearly_request(std::size_t number) {
-  return normalized({.kind = Kind::kRawPayload, .value = nearly_requests()[number]});
+// With what a SET needs, so that its payload alone decides.
+Operation with_payload(const std::string& payload) {
+  Operation out{.kind = Kind::kRawPayload, .value = payload};
+  if (payload.find("SET") != std::string::npos) out.timestamp = default_timestamp(Kind::kSet);
+  return normalized(out);
 }
+Operation nearly_request(std::size_t number) { return with_payload(nearly_requests()[number]); }
 Operation twice_wrong_request(std::size_t number) {
-  return normalized({.kind = Kind::kRawPayload, .value = twice_wrong_requests()[number]});
+  return with_payload(twice_wrong_requests()[number]);
 }
 
 Operation with_nearly(std::size_t number, Stamp Operation::*property) {
@@ -288,12 +302,14 @@ const Trace& usual_requests() {
       "c0 SET k0 \"a\" NEX\nc0 SET k0 \"b\" NEX\nc0 SET k0 \"a\" PX 100\nc0 SET k0 \"b\" PX 100\n"
       "c0 SET k0 \"a\" PX 60000\nc0 SET k0 \"a\" NX PX 100\nc0 SET k0 \"a\" NEX PX 100\n"
       "c0 SET k0 \"a\" NEX PX 60000\nc0 SET k0 \"b\" ft=token-1\nc0 SET k0 \"b\" ft=token\n"
-      "c0 SET k0 \"b\" ft=token/1\nc0 SET k0 \"a\" NX ft=token/1\nc0 SET k0 \"a\" NEX ft=token/1\n"
+      "c0 SET k0 \"b\" ft=token/9\nc0 SET k0 \"b\" ft=token/-1\n"
+      "c0 SET k0 \"a\" NX ft=token/1\nc0 SET k0 \"a\" NEX ft=token/1\n"
       "c0 SET k0 \"b\" ts=version-1\nc0 GET k0\nc1 GET k0\nc0 DEL k0\nc0 DEL k0 ft=token-1\n"
       "c0 DEL k0 ft=token\nc0 VDEL k0 \"a\"\nc0 VDEL k0 \"b\"\nc0 VDEL k0 \"\"\n"
       "c0 VDEL k0 \"a\" ft=token\nc0 KEYNOTIFY k0\nc0 STOP k0\nc1 KEYNOTIFY k0\nc1 STOP k0\n"
       "c1 SET k0 \"c\"\nc1 DEL k0\nc0 SET k1 \"a\"\nc0 SET k1 \"a\" PX 100\nc0 DEL k1\n"
-      "c1 KEYNOTIFY k1\nc1 STOP k1\nc0 GET k1\nc0 SET k5 \"a\"\nc1 disconnect\nwait 150");
+      "c1 KEYNOTIFY k1\nc1 STOP k1\nc0 GET k1\nc0 SET k5 \"a\"\nc1 KEYNOTIFY k5\n"
+      "c1 disconnect\nwait 150");
   return requests;
 }
 
@@ -384,16 +400,16 @@ Trace Enumeration::trace(std::size_t number) const {
   if (part->request_of != nullptr) {
     const std::size_t end = std::min((number + 1) * kListedInATrace, part->listed);
     for (std::size_t i = number * kListedInATrace; i < end; ++i) out.push_back(part->request_of(i));
-    return out;
-  }
-  // Those that follow a state follow one another, the last request changing first.
-  const std::size_t rows = power(part->requests->size(), part->in_a_row);
-  out = (*part->states)[number / rows];
-  number %= rows;
-  for (std::size_t i = part->in_a_row; i > 0; --i) {
-    const std::size_t unit = power(part->requests->size(), i - 1);
-    out.push_back((*part->requests)[number / unit]);
-    number %= unit;
+  } else {
+    // Those that follow a state follow one another, the last request changing first.
+    const std::size_t rows = power(part->requests->size(), part->in_a_row);
+    out = (*part->states)[number / rows];
+    number %= rows;
+    for (std::size_t i = part->in_a_row; i > 0; --i) {
+      const std::size_t unit = power(part->requests->size(), i - 1);
+      out.push_back((*part->requests)[number / unit]);
+      number %= unit;
+    }
   }
   const bool expires = std::any_of(out.begin(), out.end(), [](const Operation& operation) {
     return operation.px_ms && *operation.px_ms % kBeyond32Bits <= kSoonMs;

@@ -59,8 +59,8 @@ class Enumeration {
 [[nodiscard]] const Trace& all_requests();
 [[nodiscard]] const Trace& usual_requests();
 [[nodiscard]] const Trace& few_requests();
-// Each workload that begins in a state ends with these: where something expires soon, with the
-// second, which waits for it. Their answers distinguish the states.
+// Each workload ends with these: where something expires soon, with the second, which waits for it.
+// Their answers distinguish the states.
 [[nodiscard]] const Trace& distinguishing_requests(bool expires);
 // Requests of which a byte, a number or a word is left out, replaced, or follows another, of which
 // two bytes are swapped, or that end there; each once.
