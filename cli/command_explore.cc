@@ -53,7 +53,7 @@ std::string rest_command(const search::ExploreResult& result, const ExploreRun& 
   const search::ExploreOptions& explore = run.explore;
   const bool ended = done.examples >= done.of || !result.found.empty();
   if (explore.all == nullptr || explore.max_examples > 0 || ended) return "";
-  std::string out = record::search_command(run) + fmt::format(" --from {}", done.next);
+  std::string out = record::search_command(run, fmt::format("--from {}", done.next));
   const auto& [index, total] = explore.shard;
   if (total > 1) out += fmt::format(" --shard {}/{}", index, total);
   if (run.options.rate > 0) out += fmt::format(" --rate {:g}", run.options.rate);

@@ -120,6 +120,13 @@ class Commands(unittest.TestCase):
                           and f"fencepost {command}" not in everything], [])
 
 
+class Tables(unittest.TestCase):
+    def test_of_smallest_bounds_has_each_fault_once(self):
+        done = subprocess.run([ROOT / "ci" / "smallest-bounds", "--check", "--bin", FENCEPOST], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+
 class Files(unittest.TestCase):
     def test_the_entry_page_leads_to_every_page(self):
         entry = documents()["docs/README.md"]

@@ -249,7 +249,6 @@ constexpr std::array kHidden = {
     Hidden{"C06", "it needs a length beyond 32 bits"},
     Hidden{"C07", "it needs a negative length"},
     Hidden{"C08", "it needs a huge count"},
-    Hidden{"C14", "it needs a key of 256 bytes"},
     Hidden{"C17", "it needs a value of 65,536 bytes"},
     Hidden{"C26", "it needs a payload without its last line end"},
     Hidden{"F25", "it needs node ids of more than 36 bytes"},

@@ -253,10 +253,11 @@ std::string command_text(const ExploreCall& call, const std::string& command) {
       .text();
 }
 
-std::string search_command(const ExploreRun& run) {
+std::string search_command(const ExploreRun& run, const std::string& which) {
   std::string out = command_text(run.call, "explore");
   out += run.explore.all != nullptr ? fmt::format(" --exhaustive {}", run.explore.all->depth())
                                     : fmt::format(" --seed {}", run.explore.seed);
+  out += " " + which;
   for (const std::string& known : run.call.ignore) {
     out += " --ignore " + text::shell_word(known);
   }
@@ -311,8 +312,9 @@ std::string counterexample_text(const search::Counterexample& found, const Explo
                      text::counted(found.operations_at_first, "operation"),
                      text::counted(found.shrink_runs, "run"),
                      found.is_smallest ? "" : "; not completely: the time ended") +
-         fmt::format("  fails     in {} of {}\n  reproduce {} --example {}\n", found.failed,
-                     text::counted(found.runs, "run"), search_command(run), found.example);
+         fmt::format("  fails     in {} of {}\n  reproduce {}\n", found.failed,
+                     text::counted(found.runs, "run"),
+                     search_command(run, fmt::format("--example {}", found.example)));
 }
 
 Result<std::string, std::string> save(const search::Counterexample& found, const ExploreRun& run,

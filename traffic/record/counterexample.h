@@ -49,8 +49,8 @@ struct ExploreRun {
 [[nodiscard]] std::string rejection_text(const search::JudgedRun& run, const workload::Trace& trace,
                                          bool all_packets, const scenario::Catalogue& catalogue);
 
-// The command that runs the same workloads, but for which of them it begins and ends with.
-[[nodiscard]] std::string search_command(const ExploreRun& run);
+// The command that runs some of the same workloads: `which` is an option, "--example 17".
+[[nodiscard]] std::string search_command(const ExploreRun& run, const std::string& which);
 
 // The same of a counter-example, how it was found, and the command that finds it again.
 [[nodiscard]] std::string counterexample_text(const search::Counterexample& found,
