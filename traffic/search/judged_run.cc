@@ -246,7 +246,9 @@ class Run {
     codec::Message out;
     out.topic = codec::kRequestTopic;
     out.response_topic = connection.response_topic();
-    out.correlation_data = fmt::format("{:08x}{:08x}", options_.number, ++correlation_);
+    // It is binary data: more than the 16 bytes of a UUID, a NUL, and behind both what differs.
+    out.correlation_data =
+        fmt::format("{:08x}{}correlation{:08x}", options_.number, '\0', ++correlation_);
     if (operation.kind == Kind::kRawPayload) {
       out.payload = with_own_key(operation.value);
     } else {
