@@ -118,7 +118,7 @@ TEST(TwiceWrongRequests, KeepTheirWords) {
   }
 }
 
-// Without one it would be refused whatever its payload is.
+// Without one it would be refused, with any payload.
 TEST(NearlyRequests, HaveTheTimestampThatASetNeeds) {
   const Enumeration two(2);
   std::size_t sets = 0;
