@@ -67,7 +67,7 @@ class Simulation final : private Journal {
   SimulatedRun run(const std::function<bool(const SimulatedRun&)>& stopped) {
     for (std::uint32_t client = 0; client < options_.clients; ++client) connect(client);
     std::uint64_t steps = 0;
-    while (!queue_.empty()) {
+    while (goes_on()) {
       if (++steps % kCheckEvery == 0) {
         judge();
         if (options_.stop_at_violation && checker_.found_violation()) break;
@@ -154,9 +154,17 @@ class Simulation final : private Journal {
     plan(now_ + kReconnect, Happening::What::kConnect, client);
   }
 
+  // The last requests and replies may wait in the store, and nowhere else.
+  bool goes_on() {
+    if (!queue_.empty()) return true;
+    traffic_.give_up(now_);
+    const auto next = store_.next_expiry();
+    return traffic_.under_way() > 0 && next && *next <= now_ + kPatience;
+  }
+
   void step() {
     const auto expiry = store_.next_expiry();
-    if (expiry && *expiry <= queue_.front().at) {
+    if (expiry && (queue_.empty() || *expiry <= queue_.front().at)) {
       now_ = std::max(now_, *expiry);
       std::vector<store::Delivery> out;
       store_.expire(instant(), out);
@@ -251,10 +259,8 @@ class Simulation final : private Journal {
   bool chance(std::size_t in_10000) { return in_10000 > 0 && random_.below(10'000) < in_10000; }
 
   void finish() {
-    // In a run that ends early, what is still in transit is lost with it. Req: ENV-RESPONSE-1
-    for (const Happening& each : queue_) {
-      traffic_.excuse(each.message.correlation_data.value_or(""));
-    }
+    // In a run that ends early, what is still in flight is lost with it. Req: ENV-RESPONSE-1
+    if (goes_on()) traffic_.excuse_all();
     now_ += kPatience + 1ms;
     traffic_.give_up(now_);
     for (const std::size_t generation : traffic_.closed(true)) {

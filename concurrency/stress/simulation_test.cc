@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "base/gate.h"
+#include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
 
 namespace fencepost::stress {
@@ -120,6 +121,27 @@ TEST(Simulation, ThatIsInterruptedFindsNothing) {
       EXPECT_THAT(run.deliveries, IsEmpty()) << mix.name;
       EXPECT_EQ(run.doubts.all(), 0U) << mix.name;
       EXPECT_GT(run.counts.timed_out, 0U) << mix.name;
+    }
+  }
+}
+
+// Variants that conform and let replies or requests wait: the last ones, too, are waited for.
+TEST(Simulation, LosesNothingThatAStoreHoldsBack) {
+  for (const store::Fault& fault : store::overlap_variants()) {
+    for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+      SimulationOptions options{.mix = find_mix("everything"),
+                                .seed = seed,
+                                .clients = 4,
+                                .duration = std::chrono::milliseconds{200}};
+      const SimulatedRun ended = simulate(*fault.make({}, seed), options);
+      EXPECT_THAT(ended.judged.violations, IsEmpty()) << fault.id;
+      EXPECT_THAT(ended.deliveries, IsEmpty()) << fault.id;
+      options.lost_in_10000 = options.broken_in_10000 = 0;
+      EXPECT_EQ(simulate(*fault.make({}, seed), options).counts.unknown(), 0U) << fault.id;
+      const SimulatedRun interrupted = simulate(*fault.make({}, seed), options, nullptr,
+                                                [](const SimulatedRun&) { return true; });
+      EXPECT_THAT(interrupted.deliveries, IsEmpty()) << fault.id;
+      EXPECT_EQ(interrupted.doubts.all(), 0U) << fault.id;
     }
   }
 }

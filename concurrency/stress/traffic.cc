@@ -290,6 +290,12 @@ void Traffic::excuse(std::string_view correlation) {
   if (const auto id = id_of(correlation); id && *id > 0) delivery_.excuse(*id - 1);
 }
 
+void Traffic::excuse_all() {
+  for (const ClientState& state : states_) {
+    for (const auto& [correlation, request] : state.under_way) delivery_.excuse(request.id);
+  }
+}
+
 // Req: HLC-CLIENT-2. But for what is so far ahead that the store would refuse it from a client, and
 // without counters that it need not be able to read. (Req: HLC-SKEW-1, HLC-PARSE-OPEN-2)
 void Traffic::take_into_clock(ClientState& state, const hlc::Timestamp& version) {

@@ -112,6 +112,8 @@ class Traffic {
   }
   // The network has lost this request of a client, or the reply to it.
   void excuse(std::string_view correlation);
+  // The same for all requests in flight.
+  void excuse_all();
   // Gives up what has waited for too long.
   void give_up(Time now);
 
