@@ -53,7 +53,7 @@ std::string rest_command(const search::ExploreResult& result, const ExploreRun& 
   const search::ExploreOptions& explore = run.explore;
   const bool ended = done.examples >= done.of || !result.found.empty();
   if (explore.all == nullptr || explore.max_examples > 0 || ended) return "";
-  std::string out = record::search_command(run, fmt::format("--from {}", done.next));
+  std::string out = record::search_command(run, fmt::format("--from-example {}", done.next));
   const auto& [index, total] = explore.shard;
   if (total > 1) out += fmt::format(" --shard {}/{}", index, total);
   if (run.options.rate > 0) out += fmt::format(" --rate {:g}", run.options.rate);
@@ -223,7 +223,7 @@ run::ExitCode explore(const ExploreOptions& options) {
   if (!shard) return run::ExitCode::kUsage;
   if (all && search::next_of_shard(*shard, first) > all->size()) {
     print_error(fmt::format("{} {}: there are {} workloads of depth {}",
-                            options.example ? "--example" : "--from", first, all->size(),
+                            options.example ? "--example" : "--from-example", first, all->size(),
                             options.exhaustive));
     return run::ExitCode::kUsage;
   }

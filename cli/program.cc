@@ -31,6 +31,10 @@
 namespace fencepost::cli {
 namespace {
 
+constexpr const char* kShardText =
+    "K/N: the K-th of N parts of all cases or workloads; auto: as GitLab, CircleCI, Buildkite, "
+    "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)";
+
 // What `serve --maximum-packet-size` takes: room for a request, and what MQTT can say.
 constexpr std::uint64_t kLeastPacketBytes = 1'000;
 constexpr std::uint64_t kMaxPacketBytes = 268'435'460;
@@ -60,9 +64,7 @@ void add_course(CLI::App& command, CertifyOptions& options) {
   command.add_flag("--shuffle", options.shuffle,
                    "Run the cases in a random order, which depends on --seed");
   add_selection(command, options.selection);
-  command.add_option("--shard", options.shard,
-                     "K/N: the K-th of N parts of the cases; auto: as GitLab, CircleCI, Buildkite, "
-                     "Kubernetes or FENCEPOST_SHARD say (docs/SHARDING.md)");
+  command.add_option("--shard", options.shard, kShardText);
   command.add_option(
       "--stress", options.stress,
       "After the cases, run 16 concurrent clients and check linearizability: none, short (2 s; "
@@ -340,12 +342,9 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
                        "3), from 2 on also all that differ in a byte, number or word "
                        "(docs/COMPLETE.md)")
           ->check(whole_number(1, workload::kMaxDepth));
+  command->add_option("--shard", options.shard, kShardText)->needs(exhaustive);
   command
-      ->add_option("--shard", options.shard,
-                   "K/N: the K-th of N parts of all short workloads; auto: as for certify")
-      ->needs(exhaustive);
-  command
-      ->add_option("--from", options.from,
+      ->add_option("--from-example", options.from,
                    "Begin with the N-th of all short workloads, to continue a run that ended early")
       ->check(whole_number(1))
       ->needs(exhaustive);
@@ -363,7 +362,8 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
   CLI::Option* example =
       command->add_option("--example", options.example, "Run only the N-th workload of the seed")
           ->check(whole_number(1));
-  for (const char* name : {"--shard", "--from"}) example->excludes(command->get_option(name));
+  for (const char* name : {"--shard", "--from-example"})
+    example->excludes(command->get_option(name));
   command
       ->add_option("--max-failures", options.stop_after,
                    "Stop when N requirements are known to be broken (default: 1)")

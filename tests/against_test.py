@@ -8,6 +8,7 @@ All runs are in process.
 import json
 import os
 import re
+import shlex
 
 import yaml
 
@@ -174,7 +175,8 @@ class AgainstTest(harness.FolderTest):
         self.report("right.json", RIGHT)
         for name, text in (("gh", GH), ("apt-get", "#!/bin/bash\n")):
             self.write(f"bin/{name}", text).chmod(0o755)
-        certify = f"#!/bin/bash\nexec {FENCEPOST} certify --quiet --no-github --run 'set.*' \"${{@:3}}\" --endpoint '{NX}'\n"
+        program = shlex.quote(str(FENCEPOST))
+        certify = f"#!/bin/bash\nexec {program} certify --quiet --no-github --run 'set.*' \"${{@:3}}\" --endpoint '{NX}'\n"
         self.write("fencepost/ci/certify", certify).chmod(0o755)
         text = (ROOT / "docs/CI.md").read_text(encoding="utf-8")
         blocks = [yaml.safe_load(block) for block in re.findall(r"```yaml\n(.*?)```", text, re.S) if "gh pr comment" in block]

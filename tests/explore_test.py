@@ -5,6 +5,7 @@ usage: explore_test.py BUILD_BIN_DIR [unittest arguments]
 
 import random
 import re
+import shlex
 import signal
 
 import harness
@@ -73,8 +74,8 @@ class Explore(harness.FolderTest):
         short = run("explore", "--endpoint", "inproc:", "--exhaustive", "3", "--duration", "1ms", "-q")
         self.assertEqual(short.returncode, 4, short.stdout + short.stderr)
         self.assertRegex(short.stdout, r"not decided: the time ended after \d+ of \d+ workloads")
-        rest = re.search(r"continue with: \S+ (.* --exhaustive 3 --from (\d+))\n", short.stdout)
-        again = run(*rest[1].split(), "--duration", "1ms", "-q")
+        rest = re.search(r"continue with: (.* --exhaustive 3 --from-example (\d+))\n", short.stdout)
+        again = run(*shlex.split(rest[1])[1:], "--duration", "1ms", "-q")
         self.assertIn(f"workloads of depth 3, from {rest[2]}: not decided", again.stdout, again.stderr)
         beyond = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--example", "1000000")
         self.assertEqual(beyond.returncode, 2)
@@ -89,9 +90,9 @@ class Explore(harness.FolderTest):
                              half.stdout)
             workloads += int(said[2])
         self.assertEqual(workloads, int(said[1]))
-        last = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--from", said[1], "-q")
+        last = run("explore", "--endpoint", "inproc:", "--exhaustive", "1", "--from-example", said[1], "-q")
         self.assertIn(f"all {said[1]} workloads of depth 1, from {said[1]}: no rule is broken in its 1 workloads", last.stdout)
-        for wrong in (["--shard", "3/2"], ["--from", str(workloads + 1)], ["--shard", "1/2", "--example", "1"]):
+        for wrong in (["--shard", "3/2"], ["--from-example", str(workloads + 1)], ["--shard", "1/2", "--example", "1"]):
             with self.subTest(wrong):
                 self.assertEqual(run("explore", "--endpoint", "inproc:", "--exhaustive", "1", *wrong).returncode, 2)
         self.assertEqual(run("explore", "--endpoint", "inproc:", "--shard", "1/2").returncode, 2)

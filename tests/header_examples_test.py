@@ -30,6 +30,8 @@ WORDS = "use complain send publish_it wake_at kick write connect_to print".split
 # Header -> declarations that its examples take for given, in its namespace.
 GIVEN = {
     "base/files.h": "std::string content_of_it;",
+    "report/regressions.h": "run::SuiteResult result; scenario::Catalogue catalogue; ReportContext context;"
+                            "std::size_t width;#return run::ExitCode",
     "report/github.h": "bool wanted; run::SuiteResult result; scenario::Catalogue catalogue;"
                                    "ReportContext context;",
     "base/text/output.h": "std::string path, title, console_text, document;",
