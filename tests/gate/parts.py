@@ -79,7 +79,7 @@ def parts_of_the_gate(full):
         Part("build asan", ["ci/build", "asan"], "build"),
         Part("build tsan", ["ci/build", "tsan", "threaded_tests", *(["fencepost"] if full else [])], "build",
              ("build release",)),
-        ctest("program", "release", "program", ("build release",), "-j", "4", "-L", "system", *some, environment=tests),
+        ctest("program", "release", "program", ("build release",), "-j", "6", "-L", "system", *some, environment=tests),
         ctest("units", "asan", "units", ("build asan",), "-j", "3", *some, environment=tests),
         ctest("threads", "tsan", "threads", ("build tsan",), "-j", "3", "-L", "broker", *some, environment=tests),
     ]
