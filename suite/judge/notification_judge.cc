@@ -46,13 +46,6 @@ bool explains(const PendingNotification& change, const ReceivedNotification& rec
           *change.version == *received.version);
 }
 
-// A store that notices an expiry late tells all who observe the key by then, also those that have
-// registered since. (Req: SET-PX-OPEN-8)
-bool is_late_expiry(const KeyKnowledge& key, const ReceivedNotification& received,
-                    microseconds since) {
-  return !received.set && since >= key.expires_from && received.at <= key.notified_until;
-}
-
 }  // namespace
 
 void NotificationJudge::expect(KeyKnowledge& key, std::string_view key_name,
@@ -143,7 +136,8 @@ Judgement NotificationJudge::judge_unexpected(KeyKnowledge& key,
   }
   if (!received.set) {
     if (auto judgement = judge_expiry(key, received)) return *judgement;
-    if (is_late_expiry(key, received, since)) {
+    // A store that notices an expiry late tells all who observe the key by then.
+    if (since >= key.expires_from && received.at <= key.notified_until) {
       return undecidable("SET-PX-OPEN-8", "an expiry before the registration, notified late");
     }
   }

@@ -110,6 +110,14 @@ class Conversation {
   Oracle oracle_;
 };
 
+// A key that the client observes has expired, and no notification has come.
+void expire_unnoticed(Conversation& store) {
+  EXPECT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
+  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+  store.pass(milliseconds{600});
+  EXPECT_NE(store.missing().answer, Answer::kRejected);
+}
+
 // Req: ENV-RESPONSE-TOPIC-OPEN-4
 TEST(Oracle, ARequestWithAForbiddenResponseTopicMayBeCarriedOut) {
   for (const bool carried_out : {true, false}) {
@@ -210,10 +218,7 @@ TEST(Oracle, TakesARefusalOfACounterThatCannotBeCountedOnAfterItWasTaken) {
 // registered after it. (Req: SET-PX-OPEN-8)
 TEST(Oracle, AnExpiryIsNotifiedLateAlsoBehindTheNextValueThatExpires) {
   Conversation store;
-  EXPECT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
-  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
-  store.pass(milliseconds{600});
-  EXPECT_NE(store.missing().answer, Answer::kRejected);
+  expire_unnoticed(store);
   store.client = "later";
   EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
   store.client = kClient;
@@ -230,10 +235,7 @@ TEST(Oracle, AnExpiryIsNotifiedLateAlsoBehindTheNextValueThatExpires) {
 TEST(Oracle, ALateExpiryIsNotTakenForThatOfTheNextValue) {
   Conversation store;
   store.client = "later";
-  EXPECT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
-  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
-  store.pass(milliseconds{600});
-  EXPECT_NE(store.missing().answer, Answer::kRejected);
+  expire_unnoticed(store);
   store.client = kClient;
   EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
   store.client = "later";
@@ -306,10 +308,7 @@ TEST(Oracle, AnExpiryBeforeTheRegistrationMayBeNotifiedBehindAStop) {
 // (Req: SET-PX-OPEN-8)
 TEST(Oracle, AnExpiryThatIsNoticedAfterAStopIsNotNotified) {
   Conversation store;
-  EXPECT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
-  EXPECT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
-  store.pass(milliseconds{600});
-  EXPECT_NE(store.missing().answer, Answer::kRejected);
+  expire_unnoticed(store);
   EXPECT_EQ(store.ask({"KEYNOTIFY", "k", "STOP"}, kOk).answer, Answer::kAccepted);
   store.pass(milliseconds{3'000});
   const Judgement judgement = store.missing();
