@@ -142,7 +142,8 @@ class Stress(harness.unittest.TestCase):
         self.assertEqual(harness.run("check", self.folder / "run.jsonl").returncode, 0)
 
     def test_a_faulty_store_is_found_under_faults_of_the_network(self):
-        done = self.run_it("--endpoint", "embedded?fault=T20", "--disturb", "all", "--duration", "20s", "--no-shrink", code=1)
+        """A fault of sequential requests: how often requests overlap depends on the machine's load."""
+        done = self.run_it("--endpoint", "embedded?fault=F01", "--disturb", "all", "--duration", "20s", "--no-shrink", code=1)
         self.assertIn("VIOLATION", done.stdout)
 
     def test_with_tls_the_certificate_is_that_of_the_original_host(self):
@@ -196,8 +197,9 @@ class AtTheEndOfCertify(harness.FolderTest):
             self.assertIsNone(stress)
         self.assertIsNotNone(self.certify("--run", "set.nx.*", "--stress", "short", code=0)[1])
 
-    def test_a_store_that_is_wrong_where_requests_meet_fails_and_is_shown(self):
-        for endpoint in ("inproc:?fault=T01", "embedded?fault=T05"):
+    def test_a_store_that_the_cases_pass_fails_and_is_shown(self):
+        """Over the wire the fault is one of sequential requests: how often requests overlap depends on the load."""
+        for endpoint in ("inproc:?fault=T01", "embedded?fault=F01"):
             said, stress = self.certify("--run", "set.plain.*", "--stress", "2s", code=1, endpoint=endpoint)
             finding = stress["findings"][0]
             self.assertEqual(finding["verdict"], "failed")
@@ -210,7 +212,7 @@ class AtTheEndOfCertify(harness.FolderTest):
     def test_the_command_that_repeats_it_has_what_was_in_force(self):
         """Without the offset of its clock a store that is ten minutes behind refuses each request."""
         given = {"inproc:?fault=T01": (["--profile", "documented"], [" --profile documented"]),
-                 "embedded?fault=T05&clock-offset=-10m": (
+                 "embedded?fault=F01&clock-offset=-10m": (
                      ["--profile", "deployed", "--timeout-scale", "1.5", "--driver", "paho"],
                      [" --profile deployed", " --timeout-scale 1.5", " --driver paho", " --network-delay "])}
         for endpoint, (arguments, wanted) in given.items():
