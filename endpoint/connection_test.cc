@@ -21,6 +21,7 @@
 #include <gtest/gtest.h>
 
 #include "endpoint/mqtt.h"
+#include "endpoint/poll_loop.h"
 #include "endpoint/socket.h"
 #include "endpoint/wire/packet.h"
 
@@ -432,6 +433,23 @@ TEST(Connection, TakesWhatIsReadAsFastAsItComes) {
   std::size_t count = 0;
   while (count < kMessages && client->receive(kPatience)) ++count;
   EXPECT_EQ(count, kMessages);
+}
+
+// Each connection is waited for in a thread of its own, and all of them count.
+TEST(PollLoop, CountsInAllThreads) {
+  constexpr int kTimes = 10'000;
+  PollLoop loop;
+  std::thread other([&] {
+    for (int i = 0; i < kTimes; ++i) loop.note_unacknowledged();
+  });
+  int before = 0;
+  while (before < kTimes) {
+    const int now = loop.unacknowledged();
+    EXPECT_GE(now, before);
+    before = now;
+  }
+  other.join();
+  EXPECT_EQ(before, kTimes);
 }
 
 TEST(Connection, SendsNoMoreAtOnceThanTheBrokerReceives) {

@@ -76,6 +76,28 @@ TEST(NetworkFaults, AreOffAtFirst) {
   EXPECT_TRUE((*network)->take_log().empty());
 }
 
+// Read while the proxy's thread counts: ThreadSanitizer looks at it.
+TEST(NetworkFaults, CountTheConnectionsThatEndThemselves) {
+  const EchoBroker broker;
+  const auto network =
+      NetworkFaults::start({.kinds = {NetworkFault::kDelay}, .every = std::chrono::hours(1)},
+                           {"127.0.0.1", broker.port()});
+  ASSERT_TRUE(network);
+  (*network)->set_on(true);
+  for (std::uint64_t ended = 0; ended < 3; ++ended) {
+    const auto client = connect_tcp("127.0.0.1", (*network)->port(), kLimit);
+    ASSERT_TRUE(client);
+    EXPECT_EQ(exchange(*client, kMessage, kMessage.size(), kLimit), kMessage);
+    EXPECT_EQ((*network)->ended_themselves(), ended);
+    shutdown(client->descriptor(), SHUT_RDWR);
+    const auto end = std::chrono::steady_clock::now() + kLimit;
+    while ((*network)->ended_themselves() == ended && std::chrono::steady_clock::now() < end) {
+      std::this_thread::yield();
+    }
+    EXPECT_EQ((*network)->ended_themselves(), ended + 1);
+  }
+}
+
 TEST(NetworkFaults, LeaveOutThoseOfPacketsWithTls) {
   const auto none = NetworkFaults::start({.kinds = {NetworkFault::kCutPacket}},
                                          {.host = "127.0.0.1", .port = 1, .tls = true});

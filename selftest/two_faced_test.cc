@@ -145,7 +145,7 @@ std::size_t failed_cases(const OpenChange& change, const char* says, const char*
 TEST(TwoFaced, IsCaughtAtEachUnspecifiedPoint) {
   std::size_t number = 0;
   for (const OpenChange& change : kOpenChanges) {
-    if (number++ % all_or_in_gate<std::size_t>(1, 6) != 0) continue;
+    if (number++ % all_or_in_gate<std::size_t>(1, 12) != 0) continue;
     EXPECT_GT(failed_cases(change, change.refused, change.taken), 0U)
         << change.choice << ": refused, and carried out";
     EXPECT_GT(failed_cases(change, change.taken, change.refused), 0U)

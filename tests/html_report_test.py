@@ -118,7 +118,7 @@ def hundred_cases(first):
 
 @harness.full_but("a browser goes through all of the page",
                   "test_the_head_says_verdict_score_and_circumstances", "test_bytes_of_a_peer_stay_text",
-                  "test_a_failure_is_told_in_full", "test_fits_a_phone")
+                  "test_a_failure_is_told_in_full", "test_searches_ids_titles_and_rules", "test_fits_a_phone")
 class HtmlReportTest(PageTest):
     @classmethod
     def setUpClass(cls):

@@ -49,10 +49,10 @@ class KeyPrefix(harness.FolderTest):
                            cwd=self.folder, env=harness.environment())
         harness.wait_until(lambda: (self.folder / "ready").exists())
         self.write("d.yaml", json.dumps({"url": f"mqtt://127.0.0.1:{port}", "key_prefix": PREFIX}))
-        done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "2s", cwd=self.folder, env=harness.environment(),
+        done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "500ms", cwd=self.folder, env=harness.environment(),
                    timeout=HANG)
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
-        done = run("explore", "--descriptor", "d.yaml", "-q", "--duration", "2s", cwd=self.folder, env=harness.environment())
+        done = run("explore", "--descriptor", "d.yaml", "-q", "--duration", "1s", cwd=self.folder, env=harness.environment())
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
         requests = keys = 0
         elsewhere = set()

@@ -187,7 +187,7 @@ class Behind(harness.FolderTest):
                           *arguments)
 
     def explore(self, code, url):
-        return self.check(code, "explore", "--endpoint", url, "--duration", "3s", "--timeout-scale", "0.3", "-q")
+        return self.check(code, "explore", "--endpoint", url, "--duration", "1500ms", "--timeout-scale", "0.3", "-q")
 
     def certify(self, code, url):
         report = self.folder / "r.json"

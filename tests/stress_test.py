@@ -198,7 +198,7 @@ class AtTheEndOfCertify(harness.FolderTest):
         self.assertIsNotNone(self.certify("--run", "set.nx.*", "--stress", "short", code=0)[1])
 
     def test_a_store_that_the_cases_pass_fails_and_is_shown(self):
-        """Over the wire the fault is one of sequential requests: how often requests overlap depends on the load."""
+        """Over the network the fault is one of sequential requests: how often requests overlap depends on the load."""
         for endpoint in ("inproc:?fault=T01", "embedded?fault=F01"):
             said, stress = self.certify("--run", "set.plain.*", "--stress", "2s", code=1, endpoint=endpoint)
             finding = stress["findings"][0]

@@ -128,7 +128,7 @@ Bounds random_bounds(Random& random) {
 }
 
 std::uint64_t histories() {
-  return number_from("FENCEPOST_HISTORIES", all_or_in_gate<std::uint64_t>(60'000, 10'000));
+  return number_from("FENCEPOST_HISTORIES", all_or_in_gate<std::uint64_t>(60'000, 5'000));
 }
 
 TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {

@@ -28,6 +28,7 @@ class Cover {
     const std::size_t count = axis_of_.size();
     open_.resize(count * count * (triples.empty() ? 1 : 1 + count));
     for (std::size_t c = 0; c < count; ++c) add_all_that_end_with(c);
+    last_ = open_.size() - 1;
   }
 
   [[nodiscard]] bool done() const { return left_ == 0; }
@@ -48,12 +49,11 @@ class Cover {
   [[nodiscard]] Row first() const { return {first_.begin(), std::prev(first_.end())}; }
 
   // A row with a triple or pair that is open, and with those values that bring most others.
-  [[nodiscard]] Row next() const {
+  [[nodiscard]] Row next() {
     Row row(first_.size() - 1, kNone);
     // The last: triples first, of which each brings three pairs.
-    const auto last = std::find(open_.rbegin(), open_.rend(), true);
-    const auto number = static_cast<std::size_t>(open_.rend() - last) - 1;
-    for (const std::size_t value : values_of(number)) row[axis_of_[value]] = value;
+    while (!open_[last_]) --last_;
+    for (const std::size_t value : values_of(last_)) row[axis_of_[value]] = value;
     for (std::size_t axis = 0; axis < row.size(); ++axis) {
       if (row[axis] == kNone) row[axis] = best_of(row, axis);
     }
@@ -130,6 +130,7 @@ class Cover {
   std::vector<bool> in_triples_;
   std::vector<bool> open_{};
   std::size_t left_ = 0;
+  std::size_t last_ = 0;  // none behind it is open
 };
 
 }  // namespace
