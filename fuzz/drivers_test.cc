@@ -1,6 +1,10 @@
-// The drivers of store_trace and service are oracles: a store that breaks a rule must not pass.
+// The drivers of store_trace, service and request_sequence are oracles: a store that breaks a rule
+// must not pass.
 #include <chrono>
+#include <cstdint>
+#include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -9,8 +13,10 @@
 #include "base/bytes.h"
 #include "codec/command.h"
 #include "codec/resp3.h"
+#include "fuzz/judged_store.h"
 #include "fuzz/service_driver.h"
 #include "fuzz/store_driver.h"
+#include "workload/enumeration.h"
 #include "workload/random.h"
 #include "workload/trace_bytes.h"
 #include "workload/trace_mutator.h"
@@ -128,6 +134,52 @@ TEST(ServiceDriver, FindsABrokenRule) {
   EXPECT_EQ(drive_service("\x01"s + set + vdel), std::nullopt);
   EXPECT_EQ(drive_service("\x01"s + set + vdel, rules),
             "message 1: payload \":1\\r\\n\" rather than \":-1\\r\\n\"");
+}
+
+workload::Trace random_sequence(workload::Random& random) {
+  std::vector<std::uint8_t> bytes(1 + 2 * random.below(16));
+  for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(random.below(256));
+  return request_sequence(bytes.data(), bytes.size());
+}
+
+endpoint::MakeStore store_with(const store::Rules& rules) {
+  return [rules](store::ServiceOptions options) {
+    options.store.rules = rules;
+    return std::make_unique<store::Service>(options);
+  };
+}
+
+TEST(RequestSequence, IsMadeOfTheEnumeration) {
+  const std::uint8_t bytes[] = {3, 2, 1, 7};
+  workload::Trace expected = workload::states_of_a_key()[3];
+  expected.push_back(workload::all_requests()[0x102]);
+  expected.push_back(workload::all_requests()[7]);
+  EXPECT_EQ(request_sequence(bytes, sizeof bytes), workload::distinguished(expected));
+}
+
+TEST(JudgedStore, AcceptsTheReferenceStore) {
+  workload::Random random(1);
+  for (int i = 0; i < 200; ++i) {
+    EXPECT_EQ(judged(random_sequence(random), codec::DialectId::kDeployed), std::nullopt);
+  }
+}
+
+// But for a point that the protocol leaves open, and for what these sequences have no room for:
+// nothing is limited or denied, and no request comes within a millisecond of an expiry.
+const std::set<std::string> kDoesNotShow = {"a SET without PX keeps the expiry",
+                                            "keys live a millisecond longer", "there is no quota",
+                                            "DEL needs the right to read"};
+TEST(JudgedStore, FindsEachBrokenRuleThatCanShow) {
+  for (const BrokenRule& broken : broken_rules()) {
+    const bool shows = !kDoesNotShow.contains(broken.name);
+    workload::Random random(1);
+    bool found = false;
+    for (int i = 0; i < (shows ? 500 : 50) && !found; ++i) {
+      found = judged(random_sequence(random), codec::DialectId::kDeployed, store_with(broken.rules))
+                  .has_value();
+    }
+    EXPECT_EQ(found, shows) << broken.name;
+  }
 }
 
 }  // namespace

@@ -192,6 +192,13 @@ def reply_decoder(seeds, sources):
     seeds.add("nested-claims", b"*30\r\n" * 8 + b"!" * 90)
 
 
+def request_sequence(seeds, _sources):
+    """Each request of the enumeration once, sixteen in a row, in each state of a key."""
+    for first in range(0, 544, 16):
+        seeds.add(f"requests-from-{first:03}", bytes([first // 16 % 11]) + b"".join(
+            request.to_bytes(2, "little") for request in range(first, first + 16)))
+
+
 def round_trip(seeds, _sources):
     for dialect, form in enumerate(("documented", "deployed")):
         for verb, name in enumerate(("set", "get", "del", "vdel", "keynotify")):
@@ -669,6 +676,7 @@ GENERATORS = {
     "names": names,
     "output": output,
     "reply_decoder": reply_decoder,
+    "request_sequence": request_sequence,
     "round_trip": round_trip,
     "scenario_loader": scenario_loader,
     "topics": topics,

@@ -327,6 +327,15 @@ const Trace& distinguishing_requests(bool expires) {
   return expires ? later : now;
 }
 
+Trace distinguished(Trace trace) {
+  const bool expires = std::any_of(trace.begin(), trace.end(), [](const Operation& operation) {
+    return operation.px_ms && *operation.px_ms % kBeyond32Bits <= kSoonMs;
+  });
+  const Trace& last = distinguishing_requests(expires);
+  trace.insert(trace.end(), last.begin(), last.end());
+  return trace;
+}
+
 const std::vector<std::string>& nearly_requests() {
   static const std::vector<std::string> payloads = [] {
     std::vector<std::string> bytes;
@@ -411,12 +420,7 @@ Trace Enumeration::trace(std::size_t number) const {
       number %= unit;
     }
   }
-  const bool expires = std::any_of(out.begin(), out.end(), [](const Operation& operation) {
-    return operation.px_ms && *operation.px_ms % kBeyond32Bits <= kSoonMs;
-  });
-  const Trace& last = distinguishing_requests(expires);
-  out.insert(out.end(), last.begin(), last.end());
-  return out;
+  return distinguished(std::move(out));
 }
 
 std::vector<std::string> Enumeration::bound() const {

@@ -62,6 +62,8 @@ class Enumeration {
 // Each workload ends with these: where something expires soon, with the second, which waits for it.
 // Their answers distinguish the states.
 [[nodiscard]] const Trace& distinguishing_requests(bool expires);
+// The trace with these at its end.
+[[nodiscard]] Trace distinguished(Trace trace);
 // Requests of which a byte, a number or a word is left out, replaced, or follows another, of which
 // two bytes are swapped, or that end there; each once.
 [[nodiscard]] const std::vector<std::string>& nearly_requests();

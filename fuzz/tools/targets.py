@@ -27,7 +27,8 @@ class Target:
     def __init__(self, name, root=ROOT):
         self.name = name
         self.program = name + "_fuzzer"
-        self.corpus = pathlib.Path(root) / "corpus" / name
+        # What compares more of an input has the inputs of the target beside it.
+        self.corpus = pathlib.Path(root) / "corpus" / name.removesuffix("_differential")
         self.options_file = pathlib.Path(root) / "fuzz/options" / (self.program + ".options")
         self.dictionaries = pathlib.Path(root) / "fuzz/dictionaries"
 
