@@ -7,6 +7,9 @@
 #include <string_view>
 
 #include <fcntl.h>
+#ifdef FENCEPOST_STATIC_PROGRAM
+#include <nss.h>
+#endif
 #include <unistd.h>
 
 #include <malloc.h>
@@ -36,6 +39,11 @@ void occupy_standard_streams() {
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+#ifdef FENCEPOST_STATIC_PROGRAM
+  // What else the machine asks for names are modules for its own C library, which this program has
+  // not.
+  __nss_configure_lookup("hosts", "files dns");
+#endif
   // Also in a thread, where an exception would end the program without a word.
   std::set_new_handler(end_without_memory);
   // Large blocks go back to the system when they are freed, however many there were before.

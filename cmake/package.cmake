@@ -42,7 +42,7 @@ install(FILES ${made}/changelog.gz DESTINATION share/doc/fencepost)
 install(DIRECTORY docs/ DESTINATION share/doc/fencepost/docs PATTERN decisions EXCLUDE)
 install(DIRECTORY scenarios DESTINATION share/doc/fencepost)
 
-set(CPACK_GENERATOR DEB TGZ)
+set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME fencepost)
 set(CPACK_PACKAGE_CONTACT "${FENCEPOST_CONTACT}")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "Conformance suite of the state store protocol over MQTT 5")
@@ -56,8 +56,4 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS mosquitto)
 # What is stripped goes into a package of its own, fencepost-dbgsym.
 set(CPACK_DEBIAN_DEBUGINFO_PACKAGE ON)
-file(WRITE ${PROJECT_BINARY_DIR}/package_options.cmake
-  "if(CPACK_GENERATOR STREQUAL TGZ)\n  set(CPACK_STRIP_FILES ON)\nendif()\n")
-set(CPACK_PROJECT_CONFIG_FILE ${PROJECT_BINARY_DIR}/package_options.cmake)
-set(CPACK_ARCHIVE_FILE_EXTENSION .tar.gz)
 include(CPack)

@@ -1,6 +1,9 @@
 #include "endpoint/tls.h"
 
+#include <cstdlib>
+#include <filesystem>
 #include <semaphore>
+#include <system_error>
 
 #include <openssl/err.h>
 #include <openssl/x509_vfy.h>
@@ -15,11 +18,28 @@ std::counting_semaphore<kMaxHandshakes>& places() {
   return places;
 }
 
+// OpenSSL knows where the distribution that it was built for keeps the certificates that it trusts.
+// A program that runs on all of them looks where the others do, too.
+bool load_trusted(SSL_CTX* context) {
+  if (SSL_CTX_set_default_verify_paths(context) != 1) return false;
+  std::error_code ignored;
+  if (std::filesystem::exists(X509_get_default_cert_dir(), ignored)) return true;
+  // NOLINTNEXTLINE(concurrency-mt-unsafe): nobody writes the environment
+  if (std::getenv(X509_get_default_cert_file_env()) != nullptr) return true;
+  for (const char* bundle :
+       {"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
+        "/etc/ssl/ca-bundle.pem", "/etc/ssl/cert.pem"}) {
+    if (!std::filesystem::exists(bundle, ignored)) continue;
+    return SSL_CTX_load_verify_locations(context, bundle, nullptr) == 1;
+  }
+  return true;
+}
+
 // The files that are named; the error about the first that cannot be used.
 std::string load_files(SSL_CTX* context, const MqttOptions& broker,
                        const Credentials& credentials) {
   const bool loaded = broker.ca.empty()
-                          ? SSL_CTX_set_default_verify_paths(context) == 1
+                          ? load_trusted(context)
                           : SSL_CTX_load_verify_locations(context, broker.ca.c_str(), nullptr) == 1;
   if (!loaded)
     return "cannot use the CA certificates in " + broker.ca.string() + ": " + last_tls_reason();

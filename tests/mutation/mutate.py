@@ -57,7 +57,8 @@ def parse_arguments(arguments):
                         "matches this glob")
     parser.add_argument("--layers", default=",".join(project.LAYERS), metavar="LIST",
                         help="who looks, in this order (default: %(default)s): the module's unit tests and properties, "
-                        "tests of modules above it, the suite in process")
+                        "tests of modules above it, the suite in process; not by default: cases, enumeration (all workloads "
+                        "of depth 2)")
     parser.add_argument("-P", "--parallel", type=int, default=os.cpu_count(), metavar="N",
                         help="how many mutants run at once (default: %(default)s)")
     parser.add_argument("--list", action="store_true", help="print the mutants, run nothing")
@@ -68,9 +69,9 @@ def parse_arguments(arguments):
                         help="where the report goes (default: build/mutants/report.json)")
     options = parser.parse_args(arguments)
     options.layers = options.layers.split(",")
-    unknown = set(options.layers) - set(project.LAYERS)
+    unknown = set(options.layers) - set(project.ALL_LAYERS)
     if unknown:
-        parser.error(f"no such layer: {', '.join(sorted(unknown))}; expected {', '.join(project.LAYERS)}")
+        parser.error(f"no such layer: {', '.join(sorted(unknown))}; expected {', '.join(project.ALL_LAYERS)}")
     options.modules = options.module or list(project.MODULES)
     return options
 
@@ -131,7 +132,7 @@ def summary(entries, finders, module):
     mine = [entry for entry in entries if entry["module"] == module]
     count = {name: sum(entry["result"] == name for entry in mine)
              for name in ("killed", "survived", "equivalent", "does not compile")}
-    layers = {layer: sum(entry.get("layer") == layer for entry in mine) for layer in project.LAYERS}
+    layers = {layer: sum(entry.get("layer") == layer for entry in mine) for layer in project.ALL_LAYERS}
     skipped = {}
     for path, finder in finders.items():
         if project.module_of(path) == module:
@@ -142,12 +143,12 @@ def summary(entries, finders, module):
             "score": round(100 * count["killed"] / judged, 1) if judged else None}
 
 
-def print_table(summaries):
-    columns = ["module", "mutants", "no compile", *project.LAYERS, "equivalent", "survived", "score"]
+def print_table(summaries, layers):
+    columns = ["module", "mutants", "no compile", *layers, "equivalent", "survived", "score"]
     rows = [columns]
     for module, found in summaries.items():
         rows.append([module, found["mutants"], found["does not compile"],
-                     *[found["killed by"][layer] for layer in project.LAYERS], found["equivalent"], found["survived"],
+                     *[found["killed by"][layer] for layer in layers], found["equivalent"], found["survived"],
                      "-" if found["score"] is None else f"{found['score']:.1f} %"])
     widths = [max(len(str(row[i])) for row in rows) for i in range(len(columns))]
     for row in rows:
@@ -165,7 +166,7 @@ def report(tree, wanted, results, reasons, options, seconds):
         print(entry["mutant"] + ("" if entry["reached"] else "    (no test comes by)"))
     if survivors:
         print()
-    print_table(summaries)
+    print_table(summaries, options.layers)
     for module, found in summaries.items():
         for reason, number in found["skipped"].items():
             print(f"{module}: {number} places left alone: {reason}")

@@ -25,13 +25,16 @@ MODULES = {
 # No mutants in tests and their helpers, and in what needs a broker or is broken on purpose.
 EXCLUDED = ["*_test.cc", "*_prop.cc", "*_bench.cc", "*/testing/*", "*/store_fixture.h", "*/broker_plugin/*",
             "*/faults/*", "*/variants/*"]
-# The suite against the store in the same process, once for each dialect.
-SUITE = {
-    "suite deployed": ["certify", "--endpoint", "inproc:", "--profile", "deployed", "-q", "--no-github", "--seed", "1"],
-    "suite documented": ["certify", "--endpoint", "inproc:?dialect=documented", "--profile", "documented", "-q",
-                         "--no-github", "--seed", "1"],
+# The program against the store in the same process, once for each dialect.
+CERTIFY = ["certify", "-q", "--no-github", "--seed", "1"]
+PROGRAM = {
+    "suite": CERTIFY,
+    "cases": [*CERTIFY, "--depth", "0", "--stress", "none"],
+    "enumeration": ["explore", "-q", "--exhaustive", "2"],
 }
 LAYERS = ["unit", "property", "above", "suite"]
+# What the suite consists of, for a comparison: not by default.
+ALL_LAYERS = [*LAYERS, "cases", "enumeration"]
 
 
 def module_of(path):
@@ -48,8 +51,10 @@ def programs(module, layers):
     """(layer, name, arguments) of all that tests a module, in the order in which it runs."""
     found = []
     for layer in layers:
-        if layer == "suite":
-            found += [(layer, name, ["fencepost", *arguments]) for name, arguments in SUITE.items()]
+        if layer in PROGRAM:
+            found += [(layer, f"{layer} {dialect}", ["fencepost", *PROGRAM[layer], "--profile", dialect,
+                                                     "--endpoint", f"inproc:?dialect={dialect}"])
+                      for dialect in ("deployed", "documented")]
         else:
             found += [(layer, name, [name, "--gtest_fail_fast", "--gtest_brief=1"])
                       for name in MODULES[module][layer]]

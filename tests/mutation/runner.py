@@ -87,7 +87,3 @@ class Runner:
 
     def is_reached(self, mutant, programs):
         return any(mutant.id in self.reached[name] for _, name, _ in programs)
-
-
-def layer_names(layers):
-    return [layer for layer in project.LAYERS if layer in layers]
