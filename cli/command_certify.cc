@@ -267,7 +267,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
             .baseline = std::move(*baseline),
             .against = std::move(*against),
             .stress_time = *stress_time,
-            .depth = options.depth.value_or(all_cases && options.selection.shard <= 1 ? 1 : 0)};
+            .depth = options.selection.shard > 1 ? 0 : options.depth.value_or(all_cases ? 1 : 0)};
   const bool nothing_failed = !options.last_failed.empty() && options.selection.run.empty();
   if (!nothing_failed) plan.cases = select(plan.library.cases, options.selection);
   plan.suite.settings = std::move(basis->settings);
@@ -405,6 +405,8 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
 // All short workloads, where nothing has failed: what fails is found sooner by a case.
 void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& endpoint,
                      run::SuiteResult& result) {
+  const bool passed = exit_code(result) == run::ExitCode::kConformant;
+  if (!passed && !options.depth) return;
   // Nobody waits for long for what was not asked for.
   constexpr std::chrono::milliseconds kUnlessAsked{10'000};
   const auto time = options.depth ? std::nullopt : std::optional(kUnlessAsked);
@@ -434,7 +436,8 @@ void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoi
        .round_trip = plan.context.preflight.round_trip_p50,
        .depth = plan.depth,
        .time = time,
-       .known = std::move(known)},
+       .known = std::move(known),
+       .not_run_because = passed ? "" : "the run has not passed so far"},
       endpoint, stop_flag(), [&](const search::ExploreProgress& progress) {
         line.show(progress.elapsed, [&] { return search::progress_text(progress); });
       });
@@ -444,7 +447,7 @@ void run_enumeration(const CertifyOptions& options, Plan& plan, endpoint::Endpoi
   if (stop_flag()) {
     result.interrupted = true;
     plan.context.stopped_because = "interrupted";
-  } else if (!enumeration.error.empty()) {
+  } else if (passed && !enumeration.error.empty()) {
     result.endpoint_lost = true;
     result.lost_message = enumeration.error;
     plan.context.stopped_because = enumeration.error;
@@ -458,8 +461,7 @@ void run_phases(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
   if (plan.stress_time.count() > 0 && plan.context.stopped_because.empty()) {
     run_stress(options, plan, endpoint, evidence, result);
   }
-  const bool sound = exit_code(result) == run::ExitCode::kConformant;
-  if (plan.depth > 0 && sound && plan.context.stopped_because.empty()) {
+  if (plan.depth > 0 && plan.context.stopped_because.empty()) {
     run_enumeration(options, plan, endpoint, result);
   }
 }

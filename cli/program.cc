@@ -73,7 +73,7 @@ void add_course(CLI::App& command, CertifyOptions& options) {
       .add_option("--depth", options.depth,
                   "After the cases, if none failed, run all workloads of N requests in a row "
                   "(1 to 3; 0: none; default for all built-in cases: 1, for at most 10 s); "
-                  "docs/COMPLETE.md")
+                  "first shard only; docs/COMPLETE.md")
       ->check(whole_number(0, workload::kMaxDepth));
 }
 

@@ -83,7 +83,8 @@ run::EnumerationResult run_enumeration(
   options.ignores = [&phase](const judge::Judgement& judgement) {
     return phase.known.contains(judgement.requirement);
   };
-  search::ExploreResult result = search::explore(endpoint, options, stop, progress);
+  search::ExploreResult result;
+  if (phase.not_run_because.empty()) result = search::explore(endpoint, options, stop, progress);
   run::EnumerationResult out{.depth = phase.depth,
                              .bound = all.bound(),
                              .workloads = result.progress.examples,
@@ -94,7 +95,11 @@ run::EnumerationResult run_enumeration(
                              .duration = result.progress.elapsed,
                              .command = command_text(phase.call, "explore") +
                                         fmt::format(" --exhaustive {}", phase.depth)};
-  conclude(std::move(result), phase, out);
+  if (phase.not_run_because.empty()) {
+    conclude(std::move(result), phase, out);
+  } else {
+    out.error = phase.not_run_because;
+  }
   return out;
 }
 

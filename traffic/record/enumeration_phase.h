@@ -34,6 +34,7 @@ struct EnumerationPhase {
   // It ends then, without a doubt about what it has run. Nothing: only all workloads are enough.
   std::optional<std::chrono::milliseconds> time{};
   std::set<std::string, std::less<>> known{};  // broken rules: the search goes past them
+  std::string not_run_because{};               // then nothing is run, and the error says this
 };
 
 // Never fails: EnumerationResult::error says why the phase ended early, and `undecided` why nothing

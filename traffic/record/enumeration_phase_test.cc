@@ -46,7 +46,8 @@ class EnumerationPhaseTest : public testing::Test {
                             .run_id = "r",
                             .depth = 1,
                             .time = time,
-                            .known = std::move(known)},
+                            .known = std::move(known),
+                            .not_run_because = not_run_because_},
                            *endpoint, stop_, [](const search::ExploreProgress&) {});
   }
 
@@ -54,6 +55,7 @@ class EnumerationPhaseTest : public testing::Test {
   const scenario::Library library_ = scenario::load_library({}, errors_);
   run::SuiteOptions suite_;
   std::atomic<bool> stop_{false};
+  std::string not_run_because_{};
 };
 
 TEST_F(EnumerationPhaseTest, OfAConformingStoreIsWhole) {
@@ -87,6 +89,17 @@ TEST_F(EnumerationPhaseTest, ThatMayEndEarlyLeavesNoDoubt) {
   const run::EnumerationResult out = run("", {}, 1ms);
   EXPECT_LT(out.workloads, out.of);
   EXPECT_EQ(out.undecided, out.requests == 0 ? "not decided: no operation was answered" : "");
+}
+
+TEST_F(EnumerationPhaseTest, ThatIsNotRunSaysWhy) {
+  not_run_because_ = "the cases failed";
+  const run::EnumerationResult out = run("S01");
+  EXPECT_EQ(out.error, "the cases failed");
+  EXPECT_EQ(out.requests, 0U);
+  EXPECT_GT(out.of, 5'000U);
+  EXPECT_THAT(out.findings, IsEmpty());
+  EXPECT_EQ(out.undecided, "");
+  EXPECT_EQ(out.command, "fencepost explore --endpoint inproc: --exhaustive 1");
 }
 
 TEST_F(EnumerationPhaseTest, ThatIsStoppedSaysSo) {
