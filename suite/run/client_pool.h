@@ -8,6 +8,7 @@
 
 #include <compare>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -31,7 +32,8 @@ struct ClientKind {
 struct SpareClient {
   std::unique_ptr<endpoint::Client> connection;
   std::string client_id;
-  std::set<std::string> correlation_data{};  // of all requests that were sent on it
+  std::set<std::string> correlation_data{};       // of all requests that were sent on it
+  std::set<std::string, std::less<>> observed{};  // keys that were; they are not used again
 };
 
 // Thread safe. Its connections must not outlive the endpoint.

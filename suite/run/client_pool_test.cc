@@ -121,8 +121,42 @@ TEST_F(ClientReuse, FailsNoCaseForWhatAnEarlierOneHasCaused) {
   }));
   EXPECT_EQ(run("- {del: k, expect: {reply: {count: 0}}}\n"), "passed");
   EXPECT_EQ(run(kGet + kGet), "passed");
-  EXPECT_TRUE(noted("this answers a request from before this case"));
+  EXPECT_TRUE(noted("this belongs to a request from before this case"));
   EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared"));
+}
+
+// A store may send it late. (Req: NTF-ORDER-OPEN-2)
+TEST_F(ClientReuse, LeavesOutWhatAnEarlierOneHasObserved) {
+  // Both keys are notified of when another is read.
+  FakeEndpoint endpoint(Script{
+      .behaviour = changed(reference_store(), [](const Published& request, Effects& effects) {
+        if (verb_of(request) != codec::Verb::kGet) return;
+        for (const std::string key : {"k", "l"}) {
+          effects.push_back(effects.front());
+          auto& message = std::get<endpoint::MessageReceived>(effects.back().what).message;
+          message.topic = codec::notification_topic("c", key).value();
+        }
+      })});
+  const auto session = endpoint.open_session();
+  ASSERT_TRUE(session);
+  auto connection = (*session)->connect({.client_id = "c"});
+  ASSERT_TRUE(connection);
+  RequestClient first("a", std::move(*connection), "c", (*session)->clock());
+  for (const std::string& filter : {first.response_topic(), codec::notification_filter("c")}) {
+    ASSERT_TRUE(first.raw().subscribe(filter));
+  }
+  const auto sent = first.send(first.request({"KEYNOTIFY", "k"}));
+  ASSERT_TRUE(sent);
+  ASSERT_TRUE(first.await(**sent, std::chrono::seconds(1)));
+  EXPECT_FALSE(first.is_clean());
+  ASSERT_TRUE(first.end_registrations(std::chrono::seconds(1)));
+  EXPECT_TRUE(first.is_clean());
+
+  RequestClient second("b", first.release(), (*session)->clock());
+  ASSERT_TRUE(second.send(second.request({"GET", "other"})));
+  second.pump_until([&] { return !second.notifications().empty(); }, std::chrono::seconds(1));
+  ASSERT_EQ(second.notifications().size(), 1U);
+  EXPECT_EQ(second.notifications().front().key, "l");
 }
 
 // A connection that has ended while nobody used it.

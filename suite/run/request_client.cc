@@ -85,6 +85,7 @@ RequestClient::RequestClient(std::string name, SpareClient spare, endpoint::Cloc
     : RequestClient(std::move(name), std::move(spare.connection), std::move(spare.client_id), clock,
                     recording, std::move(received)) {
   earlier_ = std::move(spare.correlation_data);
+  earlier_keys_ = std::move(spare.observed);
 }
 
 std::string RequestClient::response_topic() const {
@@ -230,7 +231,7 @@ void RequestClient::take_message(codec::Message message, Duration time) {
   const bool notifies = message.topic.starts_with(codec::kStorePrefix);
   judge::Exchange* exchange = notifies ? nullptr : find_request(message);
   if (exchange == nullptr && is_of_earlier(message)) {
-    note("this answers a request from before this case");
+    note("this belongs to a request from before this case");
     return;
   }
   if (exchange == nullptr && floods(message)) return;
@@ -268,21 +269,55 @@ void RequestClient::take_message(codec::Message message, Duration time) {
 
 // A fresh connection would never have seen it.
 bool RequestClient::is_of_earlier(const codec::Message& message) const {
+  if (!earlier_keys_.empty() && message.topic.starts_with(codec::kStorePrefix)) {
+    const auto target = codec::parse_notification_topic(message.topic);
+    return target && target->client_id == client_id_ && earlier_keys_.contains(target->key);
+  }
   return message.correlation_data && earlier_.contains(*message.correlation_data) &&
          message.topic == response_topic();
 }
 
-bool RequestClient::is_clean() const {
+bool RequestClient::end_registrations(Duration timeout) {
+  std::set<std::string, std::less<>> keys;
+  for (const judge::Exchange& exchange : exchanges_) {
+    const std::string& payload = exchange.request.payload;
+    const auto command = codec::parse_command(payload, codec::dialect(codec::DialectId::kDeployed));
+    if (command && command->verb == codec::Verb::kKeynotify) {
+      keys.emplace(command->key);
+    } else if (may_register(payload)) {
+      return false;
+    }
+  }
+  std::vector<const judge::Exchange*> sent;
+  for (const std::string& key : keys) {
+    const auto exchange = send(request({"KEYNOTIFY", key, "STOP"}));
+    if (!exchange) return false;
+    sent.push_back(*exchange);
+  }
+  registrations_ended_ = pump_until(
+      [&] {
+        return std::all_of(sent.begin(), sent.end(), [](const judge::Exchange* each) {
+          return each->reply && !each->reply->is(codec::ReplyKind::kError);
+        });
+      },
+      timeout);
+  // What was on its way may come late, where the store sends it late. (Req: NTF-ORDER-OPEN-2)
+  earlier_keys_.merge(keys);
+  return registrations_ended_;
+}
+
+bool RequestClient::is_clean(std::size_t unique_bytes) const {
   if (!client_ || disconnected_ || !unsolicited_.empty() || !notifications_.empty()) return false;
   std::set<std::string_view> used;
   return std::all_of(exchanges_.begin(), exchanges_.end(), [&](const judge::Exchange& exchange) {
     const codec::Message& request = exchange.request;
-    if (!exchange.reply || exchange.refused || may_register(request.payload)) return false;
+    if (!exchange.reply || exchange.refused) return false;
+    if (!registrations_ended_ && may_register(request.payload)) return false;
     if (request.response_topic != response_topic() || !request.correlation_data) return false;
     // What a case has chosen itself, another may choose, too.
     const std::string& correlation = *request.correlation_data;
-    return correlation.size() == kCorrelationBytes && !earlier_.contains(correlation) &&
-           used.insert(correlation).second;
+    return (correlation.size() == kCorrelationBytes || correlation.size() == unique_bytes) &&
+           !earlier_.contains(correlation) && used.insert(correlation).second;
   });
 }
 
@@ -290,7 +325,7 @@ SpareClient RequestClient::release() {
   for (const judge::Exchange& exchange : exchanges_) {
     earlier_.insert(*exchange.request.correlation_data);
   }
-  return {std::move(client_), client_id_, std::move(earlier_)};
+  return {std::move(client_), client_id_, std::move(earlier_), std::move(earlier_keys_)};
 }
 
 // All that a case receives is kept until its end. More than any case can request, beside replies,

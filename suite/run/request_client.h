@@ -79,9 +79,13 @@ class RequestClient {
   // A request for the store with this client's response topic and correlation data of its own.
   [[nodiscard]] codec::Message request(const std::vector<std::string_view>& arguments);
 
+  // Ends what well-formed requests have registered, so that the connection can be clean. False when
+  // something else may be registered, or the store does not confirm it within `timeout`.
+  bool end_registrations(endpoint::Duration timeout);
   // Can another use the connection? Each request was answered and had correlation data of its own,
-  // nothing was registered, and nothing else has come.
-  [[nodiscard]] bool is_clean() const;
+  // nothing is registered, and nothing else has come. `unique_bytes`: correlation data of this
+  // length is never chosen again, either.
+  [[nodiscard]] bool is_clean(std::size_t unique_bytes = kCorrelationBytes) const;
   // Gives up a clean connection, which stays open. Only the name and the exchanges' replies can be
   // used then.
   [[nodiscard]] SpareClient release();
@@ -147,6 +151,8 @@ class RequestClient {
   std::size_t answered_ = 0;    // how many from the front on
   std::size_t own_requests_ = 0;
   std::set<std::string> earlier_;  // correlation data of those who had the connection before
+  std::set<std::string, std::less<>> earlier_keys_{};  // that they have observed
+  bool registrations_ended_ = false;
   std::deque<Notified> notifications_;
   std::deque<UnsolicitedMessage> unsolicited_;
   std::optional<endpoint::Disconnected> disconnected_;

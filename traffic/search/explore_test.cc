@@ -338,6 +338,30 @@ TEST(Enumeration, EndsWithRequestsThatTellTheStatesApart) {
             answers(*workload::parse_trace(kept_for_a_minute), later));
 }
 
+TEST(JudgedRun, LeavesItsConnectionsToTheNext) {
+  const auto endpoint = endpoint::make_in_process_endpoint({});
+  const auto session = endpoint->open_session();
+  ASSERT_TRUE(session);
+  run::ClientPool pool("r", 8);
+  const auto trace = workload::parse_trace(
+      "c0 SET k0 \"v\"\n"
+      "c1 KEYNOTIFY k0\n"
+      "c0 SET k0 \"w\"\n");
+  ASSERT_TRUE(trace) << trace.error();
+  for (std::uint32_t number = 1; number <= 3; ++number) {
+    JudgedRunOptions options{
+        .key_prefix = std::to_string(number) + "/", .number = number, .pool = &pool};
+    options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+    const JudgedRun run = run_judged(**session, *trace, options);
+    EXPECT_FALSE(run.rejection) << run.rejection->judgement.because;
+  }
+  EXPECT_EQ(pool.next_id(), "fp-r-00000003-shared");  // two clients have been enough
+  const auto one = pool.take({.observes = true});
+  const auto other = pool.take({.observes = true});
+  ASSERT_TRUE(one && other);
+  EXPECT_EQ(one->observed.size() + other->observed.size(), 3U);
+}
+
 TEST(JudgedRun, LeavesNoKeyBehindInAStoreThatStays) {
   std::size_t requests = 0;
   for (std::size_t example = 1; example <= 300; ++example) {

@@ -242,13 +242,16 @@ class Run {
     out_.rejection->reply_bytes = reply->payload.size();
   }
 
+  // It is binary data: more than the 16 bytes of a UUID, a NUL, and behind both what differs.
+  [[nodiscard]] std::string correlation_data(std::size_t request) const {
+    return fmt::format("{:08x}{}correlation{:08x}", options_.number, '\0', request);
+  }
+
   codec::Message message_of(const Operation& operation, const run::RequestClient& connection) {
     codec::Message out;
     out.topic = codec::kRequestTopic;
     out.response_topic = connection.response_topic();
-    // It is binary data: more than the 16 bytes of a UUID, a NUL, and behind both what differs.
-    out.correlation_data =
-        fmt::format("{:08x}{}correlation{:08x}", options_.number, '\0', ++correlation_);
+    out.correlation_data = correlation_data(++correlation_);
     if (operation.kind == Kind::kRawPayload) {
       out.payload = with_own_key(operation.value);
     } else {
@@ -418,7 +421,8 @@ class Run {
         connection->raw().await_acknowledgements(options_.acknowledged_within);
         if (broker_is_wrong(*connection)) continue;
       }
-      if (all_is_well && may_share(client) && connection->is_clean()) {
+      if (all_is_well && may_share(client) && connection->end_registrations(options_.timeout) &&
+          connection->is_clean(correlation_data(0).size())) {
         options_.pool->give(kClient, connection->release());
       } else {
         connection->raw().disconnect();
