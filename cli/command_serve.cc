@@ -273,7 +273,9 @@ run::ExitCode watch(const ServeOptions& options, endpoint::BrokerProcess& broker
   }
   (void)end_judge(true);
   (void)end(traffic);
-  print_error("the broker ended unexpectedly; run again with -v to see its log");
+  const std::string log = broker.log_tail();
+  print_error(log.empty() ? "the broker ended unexpectedly; its log has the reason"
+                          : "the broker ended unexpectedly: " + log);
   return run::ExitCode::kUnreachable;
 }
 
@@ -304,6 +306,7 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
                               .fault = store::ids_of(faults),
                               .seed = options.seed,
                               .right = options.right,
+                              .database = options.database,
                               .open_routing = options.open_routing,
                               .control = options.control,
                               .forward_log = options.verbose};

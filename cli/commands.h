@@ -296,6 +296,7 @@ struct ServeOptions {
   std::string right{};     // decisions of another conforming store
   std::string null{};      // the same of a store that does nothing
   std::uint64_t seed = 1;  // of all its random choices
+  std::string database{};  // a file that keeps what the store holds
   std::string record{};    // a scenario file of the requests of clients and their replies
   bool open_routing = false;
   bool explain = false;        // each request on standard output

@@ -53,7 +53,7 @@ constexpr OptionGroup kOptionGroups[] = {
     {"serve", "Listener", "port bind ready-file tls",
      "tls-host certificate key client-ca user password-file receive-maximum maximum-packet-size"},
     {"serve", "Store", "dialect fault variant quota response-delay",
-     "response-jitter clock-offset authorization node-id null seed control"},
+     "response-jitter clock-offset authorization database node-id null seed control"},
     {"serve", "Client rules", "judge-clients json junit html", "puback-delay drop-at-puback"},
     {"certify-client", "Adapter", "dialect timeout pass-env", ""},
     {"judge", "Rules", "profile edition strict", ""},
@@ -229,7 +229,7 @@ std::string value_name(CLI::Option& option) {
        "descriptor baseline against out pcap from record report authorization history evidence "
        "sign resume "
        "reports histories signature allowed-signers file last-failed ready-file tls certificate "
-       "key client-ca password-file json"},
+       "key client-ca password-file database json"},
       {"PATH", "scenarios replay paths"},
       {"FOLDER", "out-dir folder"},
       {"GLOB", "run skip ignore"},

@@ -241,6 +241,9 @@ void add_served_store(CLI::App& command, ServeOptions& options) {
       ->check(whole_number(0));
   command.add_option("--authorization", options.authorization,
                      "JSON file: which client may access which key (docs/AUTHORIZATION.md)");
+  command.add_option("--database", options.database,
+                     "Keep what the store holds in this file, also when the broker is killed "
+                     "(docs/DATABASE.md)");
   command.add_option("--node-id", options.node_id,
                      "Node id in the store's versions (default: StateStore)");
   command.add_option("--clock-offset", options.clock_offset,
@@ -606,7 +609,8 @@ int run(int argc, char** argv) {
   app.footer(
       std::string("\"fencepost COMMAND --help\" explains a command; --version prints the version. "
                   "Endpoints embedded and inproc: take options, e.g. "
-                  "embedded?clock-offset=-10m&response-delay=200ms\n") +
+                  "embedded?clock-offset=-10m&response-delay=200ms or "
+                  "embedded?database=store.db\n") +
       kExitCodesOfCertify);
   lay_out_help(app);
   const std::vector<std::string> arguments =

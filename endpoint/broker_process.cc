@@ -119,6 +119,10 @@ void add_store(const BrokerOptions& options, const std::string& plugin,
   }
   if (!options.right.empty()) out.add("plugin_opt_variant", options.right, "--variant");
   if (!options.record.empty()) out.add("plugin_opt_record", options.record, "--record");
+  if (!options.database.empty()) {
+    out.add("plugin_opt_database", std::filesystem::absolute(options.database).string(),
+            "--database");
+  }
   if (options.open_routing) out.add("plugin_opt_routing open");
   if (options.control) {
     out.add("plugin_opt_control on");
@@ -241,6 +245,18 @@ bool leave_sink_session(const Ports& ports, const BrokerOptions& options) {
   return true;
 }
 
+// What the plugin says of its database, in a log of the broker; empty: nothing.
+std::string objection_to_database(std::string_view log) {
+  constexpr std::string_view kOurs = "fencepost: ";
+  for (const std::string_view begin : {"database ", "option database "}) {
+    const std::size_t at = log.find(std::string(kOurs) + std::string(begin));
+    if (at == std::string_view::npos) continue;
+    const std::string_view rest = log.substr(at + kOurs.size());
+    return std::string(rest.substr(0, rest.find('\n')));
+  }
+  return "";
+}
+
 StartError port_in_use(const BrokerOptions& options) {
   return {StartErrorKind::kPortInUse,
           "port " + std::to_string(options.port) + " of " + options.bind + " is in use"};
@@ -319,8 +335,8 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
         options, ports, options.with_store ? plugin->string() : "", authorization.path());
     if (!lines.wrong().empty()) return fail(StartError{StartErrorKind::kBadValue, lines.wrong()});
     const MemoryFile config("fencepost-mosquitto", lines.text());
-    const MemoryFile log("fencepost-log", "");
-    if (!config.ok() || !authorization.ok() || !log.ok()) return fail(cannot_start());
+    auto log = std::make_unique<MemoryFile>("fencepost-log", "");
+    if (!config.ok() || !authorization.ok() || !log->ok()) return fail(cannot_start());
     std::vector<std::string> variables = environment_of_child();
 #ifdef FENCEPOST_BROKER_PRELOAD
     // A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
@@ -331,7 +347,7 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
     auto child =
         ChildProcess::start({.words = {program->string(), "-c", config.path()},
                              .variables = std::move(variables),
-                             .errors = options.forward_log ? STDERR_FILENO : log.descriptor(),
+                             .errors = options.forward_log ? STDERR_FILENO : log->descriptor(),
                              .alone = true,
                              .more = {config.descriptor(), authorization.descriptor()},
                              .ends_with_thread = options.ends_with_thread});
@@ -342,14 +358,18 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
       if (options.private_socket) broker->own_socket_ = std::move(own_socket);
       if (options.with_store && !leave_sink_session(ports, options)) {
         return fail(StartError{StartErrorKind::kFailed,
-                               "the broker does not answer:\n" + log.tail(kShownLog)});
+                               "the broker does not answer:\n" + log->tail(kShownLog)});
       }
+      broker->log_ = std::move(log);
       return broker;
     }
-    log_text = log.tail(kShownLog);
+    log_text = log->tail(kShownLog);
+    if (auto objection = objection_to_database(log_text); !objection.empty()) {
+      return fail(StartError{StartErrorKind::kBadValue, std::move(objection)});
+    }
     // mosquitto ends with this code for other reasons too; its log says which, when we have it.
     if (ended->code != kExitPortInUse) break;
-    const bool in_use = log.content().find("Address already in use") != std::string::npos;
+    const bool in_use = log->content().find("Address already in use") != std::string::npos;
     if (!options.forward_log && !in_use) break;
     if (options.port != 0) return fail(port_in_use(options));
   }
@@ -368,6 +388,13 @@ std::string BrokerProcess::private_socket() const {
 
 bool BrokerProcess::running() { return child_ && !child_->ending(); }
 
+std::string BrokerProcess::log_tail() const {
+  if (!log_) return "";
+  const std::string text = log_->tail(kShownLog);
+  const std::string of_database = objection_to_database(text);
+  return of_database.empty() ? text : of_database;
+}
+
 void BrokerProcess::stop() {
   if (child_) child_->end(kStopTimeout);
 }
@@ -382,6 +409,7 @@ Result<void, StartError> BrokerProcess::restart() {
   auto started = start(again);
   if (!started) return fail(started.error());
   child_ = std::exchange((*started)->child_, std::nullopt);
+  log_ = std::move((*started)->log_);
   return {};
 }
 

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "codec/dialect.h"
 #include "endpoint/conditions.h"
+#include "endpoint/memory_file.h"
 
 namespace fencepost::endpoint {
 
@@ -63,6 +64,8 @@ struct BrokerOptions {
   std::uint64_t seed = 1;                // of the random choices in the wrong one
   std::string right{};   // decisions of another conforming store; empty: the reference store
   std::string record{};  // the plugin appends all traffic to this file
+  // A file that keeps what the store holds, also when the broker is killed; empty: memory alone.
+  std::string database{};
   // Every subscriber sees requests and notifications, and observers have to subscribe.
   bool open_routing = false;
   bool control = false;  // clients may change fault and conditions: broker_plugin/control.h
@@ -83,7 +86,7 @@ struct BrokerOptions {
 enum class StartErrorKind {
   kPortInUse,
   kMissingProgram,
-  kBadValue,  // an option whose value no configuration can hold
+  kBadValue,  // an option whose value no configuration can hold, or a file that is no good
   kFailed
 };
 struct StartError {
@@ -114,9 +117,13 @@ class BrokerProcess {
 
   void stop();
 
-  // Stops the child, whose store and sessions are lost, and starts another one on the same port,
-  // which does not depend on the calling thread's life. For brokers with a store and without TLS.
-  // After an error none is running. Not while another thread uses this object.
+  // The end of its log, without line ends behind it; empty when that goes to standard error.
+  [[nodiscard]] std::string log_tail() const;
+
+  // Stops the child, whose sessions and store are lost (but for its database), and starts another
+  // one on the same port, which does not depend on the calling thread's life. For brokers with a
+  // store and without TLS. After an error none is running. Not while another thread uses this
+  // object.
   [[nodiscard]] Result<void, StartError> restart();
 
  private:
@@ -129,6 +136,7 @@ class BrokerProcess {
   std::uint16_t port_;
   std::uint16_t tls_port_;
   std::unique_ptr<OwnSocket> own_socket_{};  // null: it has none
+  std::unique_ptr<MemoryFile> log_{};        // what it says; null: not here
 };
 
 }  // namespace fencepost::endpoint

@@ -667,6 +667,7 @@ TEST(BrokerProcess, RefusesValuesThatWouldBeLinesOfItsConfiguration) {
   for (const auto& [option, options] : std::vector<std::pair<std::string, BrokerOptions>>{
            {"--node-id", {.node_id = more}},
            {"--record", {.record = more}},
+           {"--database", {.database = more}},
            {"--variant", {.right = "a\rb"}},
            {"--fault", {.fault = more}},
            {"--certificate", {.tls = TlsListener{.certificate = file, .key = "k"}}},

@@ -155,6 +155,18 @@ TEST(PluginOptions, LetClientsChangeTheReferenceStoreOnly) {
               HasSubstr("control changes only the reference store"));
 }
 
+TEST(PluginOptions, KeepTheKeysOfTheReferenceStoreOnly) {
+  EXPECT_EQ(parse_options({{"database", "/tmp/a file"}, {"fault", "S01"}})->database,
+            "/tmp/a file");
+  EXPECT_FALSE(parse_options({{"database", ""}}).has_value());
+  for (const std::string other : {"control", "variant"}) {
+    const auto options =
+        parse_options({{"database", "/tmp/x"}, {other, other == "control" ? "on" : "7"}});
+    ASSERT_FALSE(options.has_value()) << other;
+    EXPECT_THAT(options.error(), HasSubstr("cannot be combined"));
+  }
+}
+
 TEST(PluginOptions, RefuseAnUnknownName) {
   for (const std::string name : {"", "Quota", "quotas"}) {
     const auto options = parse_options({{"quota", "1"}, {name, "1"}});
@@ -164,7 +176,7 @@ TEST(PluginOptions, RefuseAnUnknownName) {
         "unknown option " + name +
             "; expected dialect, quota, max_bytes, max_registrations, authorization, node_id, "
             "parent_pid, clock_offset_ms, response_delay_ms, response_jitter_ms, fault, seed, "
-            "right, record, routing or "
+            "right, record, database, routing or "
             "control");
   }
 }

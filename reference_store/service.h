@@ -95,6 +95,9 @@ class Service final : public Handler {
 
   [[nodiscard]] std::size_t key_count() const { return store_.size(); }
 
+  // For those who keep what it holds.
+  [[nodiscard]] Store& state() { return store_; }
+
  private:
   friend class Tamper;  // faults/tamper.h: breaks a store on purpose
 

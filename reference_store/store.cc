@@ -26,8 +26,8 @@ const T* pointer(const std::optional<T>& optional) {
   return optional ? &*optional : nullptr;
 }
 
-std::size_t bytes_of(const Command& command) {
-  return kBytesOfAKey + command.key.size() + command.value.size();
+std::size_t bytes_of(std::string_view key, std::string_view value) {
+  return kBytesOfAKey + key.size() + value.size();
 }
 
 // The store's clock follows what it has accepted, however far its wall clock steps back.
@@ -89,7 +89,11 @@ Outcome Store::set(const Request& request, const Instant& now, std::vector<Event
   const auto held_deadline =
       entry != nullptr && entry->deadline ? std::optional((*entry->deadline)->first) : std::nullopt;
   const auto deadline = options_.rules.deadline_of_set(command, *timestamp, held_deadline, now);
-  store(found, command, *version, std::move(new_token), deadline);
+  store(found, {.key = command.key,
+                .value = command.value,
+                .version = *version,
+                .token = std::move(new_token),
+                .deadline = deadline});
   notify(command.key, Operation::kSet, command.value, *version, events);
   return {.reply = {.kind = ReplyKind::kOk}, .version = *version};
 }
@@ -205,28 +209,52 @@ void Store::take_state(Store& from) {
 
 bool Store::has_memory_for(const Command& command, const Entry* entry) const {
   const std::size_t freed = entry == nullptr ? 0 : entry->bytes;
-  return options_.max_bytes == 0 || bytes_ - freed + bytes_of(command) <= options_.max_bytes;
+  return options_.max_bytes == 0 ||
+         bytes_ - freed + bytes_of(command.key, command.value) <= options_.max_bytes;
 }
 
-void Store::store(Entries::iterator found, const Command& command, hlc::Timestamp version,
-                  std::optional<hlc::Timestamp> token,
-                  std::optional<std::chrono::microseconds> deadline) {
-  if (found == entries_.end()) found = entries_.try_emplace(std::string(command.key)).first;
+void Store::store(Entries::iterator found, Holding holding) {
+  if (found == entries_.end()) found = entries_.try_emplace(std::string(holding.key)).first;
   Entry& entry = found->second;
   if (entry.deadline) deadlines_.erase(*entry.deadline);
   entry.deadline.reset();
-  if (deadline) entry.deadline = deadlines_.emplace(*deadline, found->first);
-  entry.value.assign(command.value);
-  bytes_ -= std::exchange(entry.bytes, bytes_of(command));
+  if (holding.deadline) entry.deadline = deadlines_.emplace(*holding.deadline, found->first);
+  entry.value.assign(holding.value);
+  bytes_ -= std::exchange(entry.bytes, bytes_of(holding.key, holding.value));
   bytes_ += entry.bytes;
-  entry.version = std::move(version);
-  entry.token = std::move(token);
+  entry.version = std::move(holding.version);
+  entry.token = std::move(holding.token);
+  note_change(found->first);
 }
 
 void Store::erase(Entries::iterator found) {
   if (found->second.deadline) deadlines_.erase(*found->second.deadline);
   bytes_ -= found->second.bytes;
+  note_change(found->first);
   entries_.erase(found);
+}
+
+void Store::report_changes(Journal& journal) {
+  for (const std::string& key : changed_) {
+    const auto found = entries_.find(key);
+    if (found == entries_.end()) {
+      journal.on_gone(key);
+      continue;
+    }
+    const Entry& entry = found->second;
+    Holding holding{
+        .key = key, .value = entry.value, .version = entry.version, .token = entry.token};
+    if (entry.deadline) holding.deadline = (*entry.deadline)->first;
+    journal.on_held(holding);
+  }
+  changed_.clear();
+}
+
+void Store::restore(const Holding& holding) { store(entries_.find(holding.key), holding); }
+
+void Store::restore_clock(const hlc::Timestamp& last) {
+  // One more than was given out; the wall clock of this machine is the business of later requests.
+  (void)clock_.update(last, 0);
 }
 
 void Store::notify(std::string_view key, Operation operation, std::string_view value,

@@ -65,6 +65,28 @@ struct Event {
   hlc::Timestamp version{};  // of the new value, or of the one that was deleted
 };
 
+// What a store holds of a key.
+struct Holding {
+  std::string_view key;
+  std::string_view value;
+  hlc::Timestamp version;
+  std::optional<hlc::Timestamp> token{};
+  std::optional<std::chrono::microseconds> deadline{};  // on the steady clock; nothing: no expiry
+};
+
+// Who keeps elsewhere what a store holds, such as on a disk.
+class Journal {
+ public:
+  Journal() = default;
+  virtual ~Journal() = default;
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+
+  virtual void on_held(const Holding& holding) = 0;
+  // Deleted or expired. Of such a key nothing stays but what the clock has counted.
+  virtual void on_gone(std::string_view key) = 0;
+};
+
 class Store {
  public:
   explicit Store(StoreOptions options = {});
@@ -89,6 +111,20 @@ class Store {
   void take_state(Store& from);
 
   [[nodiscard]] std::size_t size() const { return entries_.size(); }
+
+  // From now on the keys that change are noted.
+  void note_changes() { notes_changes_ = true; }
+  [[nodiscard]] bool has_changes() const { return !changed_.empty(); }
+  // Reports the keys that have changed since the last call, as they are now, in the order of their
+  // changes; some more than once.
+  void report_changes(Journal& journal);
+  // The newest version given out; wall clock and counter 0 before the first.
+  [[nodiscard]] const hlc::Timestamp& last_version() const { return clock_.last(); }
+
+  // Puts back what another store has reported: no rule and no limit apply, and nobody is notified.
+  void restore(const Holding& holding);
+  // All versions given out from now on are newer than `last`, of any node.
+  void restore_clock(const hlc::Timestamp& last);
 
  private:
   friend class Tamper;  // faults/tamper.h: breaks a store on purpose
@@ -121,9 +157,10 @@ class Store {
   using Entries = StringMap<Entry>;
 
   // Creates or overwrites: `found` is where the key was found.
-  void store(Entries::iterator found, const codec::Command& command, hlc::Timestamp version,
-             std::optional<hlc::Timestamp> token,
-             std::optional<std::chrono::microseconds> deadline);
+  void store(Entries::iterator found, Holding holding);
+  void note_change(std::string_view key) {
+    if (notes_changes_) changed_.emplace_back(key);
+  }
   [[nodiscard]] bool has_memory_for(const codec::Command& command, const Entry* entry) const;
   void erase(Entries::iterator found);
   void unregister(std::string_view key, std::string_view client_id);
@@ -138,6 +175,8 @@ class Store {
   StringMap<std::vector<std::string>> observers_;  // key -> client ids, in order of registration
   StringMap<std::unordered_set<std::string>> registrations_;  // client id -> keys
   bool is_tampered_with_ = false;                             // then `registrations_` may lack some
+  bool notes_changes_ = false;
+  std::vector<std::string> changed_;  // keys, since they were reported
 };
 
 }  // namespace fencepost::store

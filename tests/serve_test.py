@@ -3,10 +3,13 @@
 usage: serve_test.py BUILD_BIN_DIR [unittest arguments]
 """
 
+import os
 import pathlib
+import resource
 import signal
 import socket
 import subprocess
+import time
 
 from harness import FENCEPOST, HANG, FolderTest, children_of, listening, main, must, run, run_command, wait_until
 
@@ -20,6 +23,7 @@ def payload(*arguments):
 
 class ServeTest(FolderTest):
     login = ()
+    restore_signals = True
 
     def serve(self, *options):
         """The URL of the broker, whose output goes to a file."""
@@ -28,7 +32,7 @@ class ServeTest(FolderTest):
         self.output = self.folder / "output"
         with self.output.open("wb") as output:
             self.server = self.start(FENCEPOST, "serve", "--port", 0, "--ready-file", ready, *options, stdout=output,
-                                     stderr=output)
+                                     stderr=output, restore_signals=self.restore_signals)
         wait_until(lambda: ready.exists() and ready.read_text() or self.server.poll() is not None)
         self.assertIsNone(self.server.poll(), self.said())
         url = ready.read_text().strip()
@@ -148,6 +152,106 @@ class Control(ServeTest):
         self.ask("me", "SET", "k", "one")
         self.assertEqual(":-1", self.ask("me", "SET", "k", "two", "NX").strip())
         self.assertIn("only the reference store", run("serve", "--control", "--variant", "7").stderr)
+
+
+class Database(ServeTest):
+    restore_signals = False  # Python ignores SIGXFSZ: to a broker that inherits that, a full disk is an error
+
+    def file(self):
+        (self.folder / "a folder").mkdir(exist_ok=True)
+        return self.folder / "a folder" / "a store.db"
+
+    def broker(self):
+        broker, = children_of(self.server.pid)
+        return broker
+
+    def kill(self):
+        """Kills the broker, whose end `serve` then reports."""
+        os.kill(self.broker(), signal.SIGKILL)
+        self.assertEqual(3, self.server.wait(HANG))
+
+    def ask_with_token(self, *arguments):
+        done = self.client("mosquitto_rr", "me", "-q", "1", "-t", REQUESTS, "-e", "clients/me/r", "-D", "publish",
+                           "correlation-data", "1", "-D", "publish", "user-property", "__ts", "0:0:me", "-D", "publish",
+                           "user-property", "__ft", "7:0:me", "-m", payload(*arguments), "-W", "30", "-N", "-F", "%P %p")
+        self.assertEqual(0, done.returncode, done.stderr)
+        return done.stdout
+
+    def test_what_was_answered_outlives_a_broker_that_is_killed(self):
+        self.serve("--database", self.file())
+        self.ask("me", "SET", "key", "one")
+        self.ask("me", "SET", "key", "two")
+        self.ask("me", "SET", "short", "x", "PX", "2000")
+        written = time.monotonic()
+        self.ask("me", "SET", "long", "x", "PX", "600000")
+        locked = self.ask_with_token("SET", "lock", "mine")
+        self.ask("me", "SET", "gone", "x")
+        self.assertEqual(":1", self.ask("me", "DEL", "gone").strip())
+        self.ask("watcher", "KEYNOTIFY", "key")
+        self.kill()
+        self.assertIn("the broker ended unexpectedly", self.said())
+
+        self.serve("--database", self.file(), "--clock-offset", "-10m")
+        self.assertIn("two", self.ask("me", "GET", "key"))
+        self.assertIn("x", self.ask("me", "GET", "long"))
+        self.assertEqual("$-1", self.ask("me", "GET", "gone").strip())
+        self.assertIn("-ERR", self.ask("me", "SET", "lock", "stolen"))
+        # The store's clock is ten minutes behind what it was, and its versions are not.
+        version = lambda reply: [int(part) for part in reply.partition("__ts:")[2].split(":")[:2]]
+        self.assertLess(version(locked), version(self.ask_with_token("SET", "lock", "still mine")))
+        wait_until(lambda: self.ask("me", "GET", "short").strip() == "$-1")
+        self.assertLess(time.monotonic() - written, 2 + HANG)
+        self.assertEqual(0, self.stop_server())
+        self.assertEqual(["a store.db"], os.listdir(self.file().parent))
+
+    def test_a_full_disk_ends_the_store_without_a_reply(self):
+        self.serve("--database", self.file())
+        self.ask("me", "SET", "key", "one")
+        broker = self.broker()
+        resource.prlimit(broker, resource.RLIMIT_FSIZE, (100_000, 100_000))
+        done = self.client("mosquitto_rr", "me", "-q", "1", "-t", REQUESTS, "-e", "clients/me/r", "-D", "publish",
+                           "correlation-data", "1", "-D", "publish", "user-property", "__ts", "0:0:me", "-m",
+                           payload("SET", "key", "two" * 40_000), "-W", "30")
+        self.assertEqual("", done.stdout)
+        self.assertEqual(3, self.server.wait(HANG))
+        self.assertRegex(self.said(), "the broker ended unexpectedly: database .*a store.db: a change cannot be written: ")
+        self.serve("--database", self.file())
+        self.assertIn("one", self.ask("me", "GET", "key"))
+
+    def test_what_it_cannot_keep_is_refused(self):
+        self.serve("--database", self.file())
+        foreign = self.write("foreign", "dear diary")
+        for arguments, said in (
+                (["--database", self.file()], "another process uses it"),
+                (["--database", foreign], "expected a database that fencepost has made, or no file, found other content"),
+                (["--database", "/proc/x.db"], "database /proc/x.db: cannot be"),
+                (["--database", self.folder / "new", "--variant", "7"], "option database cannot be combined with"),
+                (["--database", self.folder / "new", "--control"], "option database cannot be combined with"),
+                (["--database", self.folder / "new", "--null", "echo"], "option database cannot be combined with fault Z02: ")):
+            result = run("serve", "--port", 0, *arguments)
+            self.assertEqual(2, result.returncode, f"{arguments} {result.stdout}")
+            self.assertIn(said, result.stderr)
+        self.assertEqual("dear diary", foreign.read_text(encoding="utf-8"))
+        result = run("certify", "--endpoint", f"embedded?database={self.file()}", "--run", "get.*")
+        self.assertEqual(2, result.returncode, result.stdout)
+        self.assertIn("another process uses it", result.stderr)
+        result = run("certify", "--endpoint", "inproc:?database=x")
+        self.assertIn('no option "database"', result.stderr)
+
+    def test_an_endpoint_and_a_fault_with_a_database(self):
+        endpoint = f"embedded?database={self.file()}&fault=S01"
+        result = run("certify", "--endpoint", endpoint, "--run", "set.nx.*", "--json", self.folder / "r.json")
+        self.assertEqual(1, result.returncode, result.stderr)
+        result = run("certify", "--endpoint", endpoint.removesuffix("&fault=S01"), "--run", "set.nx.*")
+        self.assertEqual(0, result.returncode, result.stdout)
+
+    def test_a_recording_knows_that_the_store_was_not_empty(self):
+        self.serve("--database", self.file())
+        self.ask("me", "SET", "key", "one")
+        self.stop_server()
+        self.serve("--database", self.file(), "--record", self.folder / "session.yaml")
+        self.ask("me", "GET", "key")
+        self.assertEqual(0, self.stop_server(), self.said())
 
 
 class Access(ServeTest):

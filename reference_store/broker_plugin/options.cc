@@ -100,9 +100,9 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     const auto seed = parse_number<std::uint64_t>(value);
     if (!seed) return seen + "a 64-bit number";
     options.seed = *seed;
-  } else if (name == "record") {
+  } else if (name == "record" || name == "database") {
     if (value.empty()) return seen + "a file";
-    options.record = value;
+    (name == "record" ? options.record : options.database) = value;
   } else if (name == "routing") {
     if (value != "open" && value != "private") return seen + "open or private";
     options.open_routing = value == "open";
@@ -113,7 +113,9 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
     return "unknown option " + name +
            "; expected dialect, quota, max_bytes, max_registrations, authorization, node_id, "
            "parent_pid, clock_offset_ms, "
-           "response_delay_ms, response_jitter_ms, fault, seed, right, record, routing or control";
+           "response_delay_ms, response_jitter_ms, fault, seed, right, record, database, routing "
+           "or "
+           "control";
   }
   return std::nullopt;
 }
@@ -128,6 +130,11 @@ Result<Options, std::string> parse_options(const OptionList& list) {
   if (options.control && options.right) {
     return fail(std::string(
         "options right and control cannot be combined: control changes only the reference store"));
+  }
+  if (!options.database.empty() && (options.control || options.right)) {
+    return fail(std::string(
+        "option database cannot be combined with right or control: it keeps the keys of the "
+        "reference store, also with a fault, and not those of a store that is put in its place"));
   }
   return options;
 }

@@ -32,13 +32,14 @@ struct Options {
   // Requests and notifications are routed like any message: every subscriber sees them, and
   // observers have to.
   bool open_routing = false;
-  bool control = false;  // clients may make the store wrong, slow and right again: see control.h
+  std::string database{};  // a file that keeps what the store holds; empty: memory alone
+  bool control = false;    // clients may make the store wrong, slow and right again: see control.h
 };
 
 // Reads dialect, quota, max_bytes, max_registrations, authorization (a file), node_id, parent_pid,
 // clock_offset_ms, response_delay_ms, response_jitter_ms, right, fault, seed, record (a file),
-// routing (open or private) and control (on or off). The error names the option, what was seen and
-// what was expected.
+// routing (open or private), database (a file) and control (on or off). The error names the option,
+// what was seen and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::broker_plugin

@@ -19,6 +19,7 @@
 //   plugin_opt_record /path/x.log          # append all traffic to this file: see traffic_log.h
 //   plugin_opt_routing open                # every subscriber sees requests and notifications,
 //                                          # and observers have to subscribe
+//   plugin_opt_database /path/x.db         # a file that keeps keys and clock: database.h
 //   plugin_opt_control on                  # clients may change fault and conditions: control.h
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
@@ -42,6 +43,7 @@
 #include "codec/message.h"
 #include "codec/topics.h"
 #include "reference_store/broker_plugin/control.h"
+#include "reference_store/broker_plugin/database.h"
 #include "reference_store/broker_plugin/options.h"
 #include "reference_store/broker_plugin/properties.h"
 #include "reference_store/broker_plugin/traffic_log.h"
@@ -72,6 +74,17 @@ store::Instant current_instant(std::chrono::milliseconds offset) {
       std::chrono::duration_cast<std::chrono::milliseconds>(clock_reading(CLOCK_REALTIME)) + offset;
   return {.wall_ms = static_cast<std::uint64_t>(wall.count()),
           .steady = clock_reading(CLOCK_MONOTONIC)};
+}
+
+// An expiry that is kept by the wall clock must not become earlier when this thread is interrupted
+// between the two readings: what is written reads the wall clock last, what is loaded first.
+Clocks clocks_to_write() {
+  const auto steady = clock_reading(CLOCK_MONOTONIC);
+  return {.wall = clock_reading(CLOCK_REALTIME), .steady = steady};
+}
+Clocks clocks_to_load() {
+  const auto wall = clock_reading(CLOCK_REALTIME);
+  return {.wall = wall, .steady = clock_reading(CLOCK_MONOTONIC)};
 }
 
 codec::Message read_message(const mosquitto_evt_message& event) {
@@ -108,11 +121,24 @@ class Plugin {
         store_(make_store(options)),
         delayed_(options.delay),
         log_(std::move(log)) {
-    if (log_) note(log_->started(clock_reading(CLOCK_REALTIME), options_.clock_offset));
     if (options_.control) send(control_answer(std::string(kControlStateTopic), true));
   }
 
+  // To be called once, before the first request. Returns what is wrong with the database, or
+  // nothing.
+  std::optional<std::string> begin() {
+    if (!options_.database.empty()) {
+      if (auto wrong = open_database()) return wrong;
+    }
+    const bool holds_keys = database_ && store_->service_within()->key_count() > 0;
+    if (log_) {
+      note(log_->started(clock_reading(CLOCK_REALTIME), options_.clock_offset, holds_keys));
+    }
+    return std::nullopt;
+  }
+
   int on_message(mosquitto_evt_message& event) {
+    if (has_failed_) return MOSQ_ERR_PROTOCOL;
     const char* client_id = mosquitto_client_id(event.client);
     if (options_.control && event.topic == kControlTopic) {
       return on_control(event, client_id == nullptr ? "" : client_id);
@@ -131,7 +157,9 @@ class Plugin {
     if (log_) note(log_->request(clock_reading(CLOCK_REALTIME), client_id, message));
     const store::Handling handling =
         store_->handle(caller, message, current_instant(options_.clock_offset), deliveries_);
-    flush(caller.client_id);
+    // With a database the tick follows which the broker makes after it has read from all clients:
+    // their requests are one transaction.
+    if (!database_ || delayed_.delays()) flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
     if (handling == store::Handling::kDisconnect) {
@@ -146,6 +174,8 @@ class Plugin {
     // Sockets that never sent a CONNECT are reported without a client id.
     const char* client_id = mosquitto_client_id(event.client);
     if (client_id == nullptr) return;
+    // What waits is for this connection, and not for the next one of the same name.
+    if (database_) flush({});
     if (log_) {
       note(log_->disconnected(clock_reading(CLOCK_REALTIME), client_id,
                               ended_by_store_ == client_id));
@@ -162,6 +192,19 @@ class Plugin {
   }
 
  private:
+  // Takes over what the database holds.
+  std::optional<std::string> open_database() {
+    store::Service* service = store_->service_within();
+    if (service == nullptr) {
+      return "option database cannot be combined with fault " + store::ids_of(options_.faults) +
+             ": such a store does not keep its keys where the reference store does";
+    }
+    auto opened = Database::open(options_.database, service->state(), clocks_to_load());
+    if (!opened) return opened.error();
+    database_ = std::move(*opened);
+    return std::nullopt;
+  }
+
   static std::unique_ptr<store::Handler> make_store(const Options& options) {
     if (options.control) {
       auto store = std::make_unique<store::SwitchedStore>(options.service, options.seed);
@@ -228,6 +271,7 @@ class Plugin {
 
   // Sends what the store has to say, and what it had to say long enough ago.
   void flush(std::string_view caller) {
+    if (!keep()) return;
     const std::chrono::microseconds now = clock_reading(CLOCK_MONOTONIC);
     if (delayed_.delays()) hold_back(caller, now);
     for (store::Delivery& delivery : deliveries_) {
@@ -239,6 +283,18 @@ class Plugin {
     }
     deliveries_.clear();
     timer_.arm(next_wake(), now);
+  }
+
+  // Puts what has changed on the disk. False: it is not there, so nobody may learn of it.
+  bool keep() {
+    if (!database_ || has_failed_) return !has_failed_;
+    const auto kept = database_->commit(clocks_to_write());
+    if (kept) return true;
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", kept.error().c_str());
+    has_failed_ = true;
+    deliveries_.clear();
+    kill(getpid(), SIGTERM);
+    return false;
   }
 
   static void note(bool written) {
@@ -265,6 +321,8 @@ class Plugin {
 
   Options options_;
   std::unique_ptr<store::Handler> store_;
+  std::unique_ptr<Database> database_;  // null: memory alone; it uses the store
+  bool has_failed_ = false;             // what the store holds is not what the database does
   store::DelayQueue delayed_;
   std::optional<TrafficLog> log_;
   std::optional<std::string> ended_by_store_;  // the client that it has refused last
@@ -338,6 +396,10 @@ int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* gi
     log.emplace(std::move(*opened));
   }
   auto plugin = std::make_unique<Plugin>(*options, std::move(log));
+  if (const auto wrong = plugin->begin()) {
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", wrong->c_str());
+    return MOSQ_ERR_INVAL;
+  }
   const int failed = register_callbacks(identifier, plugin.get());
   if (failed == 0) *user_data = plugin.release();
   return failed;

@@ -63,10 +63,11 @@ bool TrafficLog::write_line(std::string_view line) const {
   return true;
 }
 
-bool TrafficLog::started(microseconds time, std::chrono::milliseconds offset) {
+bool TrafficLog::started(microseconds time, std::chrono::milliseconds offset, bool holds_keys) {
   Json json = event("start", time);
   json["version"] = kVersion;
   json["clock_offset_ms"] = offset.count();
+  if (holds_keys) json["holds_keys"] = true;
   return write_line(line_of(json));
 }
 

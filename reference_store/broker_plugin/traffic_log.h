@@ -8,6 +8,7 @@
 //   {"event":"elsewhere","time_us":...,"client":"a","topic":"statestore/v1"}
 //   {"event":"control","time_us":...,"client":"a","text":"fault S01"}
 //
+// `start` has "holds_keys":true where the store begins with those of its database.
 // `elsewhere` is a message to a topic that looks like the request topic and is not; `control` is
 // what a message to the control topic has changed. codec/message_json.h describes messages. User
 // names are not written. Read by traffic/record/capture_log.h. Not thread safe.
@@ -35,7 +36,8 @@ class TrafficLog {
   TrafficLog& operator=(const TrafficLog&) = delete;
 
   // Each returns false when the line could not be written.
-  [[nodiscard]] bool started(std::chrono::microseconds time, std::chrono::milliseconds offset);
+  [[nodiscard]] bool started(std::chrono::microseconds time, std::chrono::milliseconds offset,
+                             bool holds_keys);
   [[nodiscard]] bool request(std::chrono::microseconds time, const std::string& client_id,
                              const codec::Message& message);
   [[nodiscard]] bool delivery(std::chrono::microseconds time, const std::string& client_id,

@@ -7,16 +7,19 @@
 namespace fencepost::store {
 
 std::string* Tamper::value(std::string_view key) {
+  store_.note_change(key);
   const auto found = store_.entries_.find(key);
   return found == store_.entries_.end() ? nullptr : &found->second.value;
 }
 
 hlc::Timestamp* Tamper::version(std::string_view key) {
+  store_.note_change(key);
   const auto found = store_.entries_.find(key);
   return found == store_.entries_.end() ? nullptr : &found->second.version;
 }
 
 std::optional<hlc::Timestamp>* Tamper::token(std::string_view key) {
+  store_.note_change(key);
   const auto found = store_.entries_.find(key);
   return found == store_.entries_.end() ? nullptr : &found->second.token;
 }
@@ -30,6 +33,7 @@ std::optional<std::chrono::microseconds> Tamper::deadline(std::string_view key) 
 void Tamper::set_deadline(std::string_view key, std::optional<std::chrono::microseconds> deadline) {
   const auto found = store_.entries_.find(key);
   FENCEPOST_CHECK(found != store_.entries_.end());
+  store_.note_change(key);
   auto& held = found->second.deadline;
   if (held) store_.deadlines_.erase(*held);
   held.reset();
@@ -37,6 +41,7 @@ void Tamper::set_deadline(std::string_view key, std::optional<std::chrono::micro
 }
 
 void Tamper::put(std::string_view key, std::string_view value, hlc::Timestamp version) {
+  store_.note_change(key);
   auto found = store_.entries_.find(key);
   if (found == store_.entries_.end()) {
     found = store_.entries_.try_emplace(std::string(key)).first;

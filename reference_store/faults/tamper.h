@@ -16,7 +16,7 @@ class Tamper {
   explicit Tamper(Service& service) : store_(service.store_) {}
 
   // What the store holds of a key, to be read or changed; null when there is no such key. Pointers
-  // live until the key is deleted.
+  // live until the key is deleted. It counts as changed in any case (Store::note_changes()).
   [[nodiscard]] std::string* value(std::string_view key);
   [[nodiscard]] hlc::Timestamp* version(std::string_view key);
   [[nodiscard]] std::optional<hlc::Timestamp>* token(std::string_view key);

@@ -98,12 +98,15 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
       const char* end = value.data() + value.size();
       const auto [stop, code] = std::from_chars(value.data(), end, out.seed);
       if (code != std::errc{} || stop != end) return fail("seed=" + value + " is not a number");
+    } else if (name == "database" && url.scheme == endpoint::Scheme::kEmbedded) {
+      if (value.empty()) return fail("database= must name a file");
+      out.database = value;
     } else if (is_condition(name)) {
       if (auto wrong = set_condition(name, value, out.conditions)) return fail(std::move(*wrong));
     } else {
       return fail("the endpoint has no option \"" + name +
                   "\"; allowed: dialect, clock-offset, response-delay, response-jitter, "
-                  "fault, variant and seed");
+                  "fault, variant, seed and, for embedded, database");
     }
   }
   if (!out.faults.empty() && out.right)

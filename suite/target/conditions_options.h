@@ -3,6 +3,7 @@
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
 //   inproc:?fault=S01&seed=7   inproc:?fault=S01+D02
+//   embedded?database=store.db
 //   inproc:?variant=7   embedded?variant=px-zero:refused,line-end:lf
 #pragma once
 
@@ -33,6 +34,7 @@ struct ReferenceOptions {
   std::vector<const store::Fault*> faults{};  // the store is wrong or unusual in all these ways
   std::uint64_t seed = 1;                     // of all that is random in it
   std::optional<store::Decisions> right{};    // the store is a right one that decides like this
+  std::string database{};                     // of an embedded one: a file that keeps its keys
 };
 
 // The fault of that id or name, or those of "S01+D02". The error says what comes near and where the

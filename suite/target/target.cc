@@ -39,18 +39,18 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
 }
 
 // Two brokers: one without limits for most cases, and a small one, whose few places are soon
-// filled, which takes no large packets, and which may be restarted.
+// filled, which takes no large packets, and which may be restarted. The first has the database.
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
   EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
                    const std::string& url, const Descriptor& descriptor, bool exact_clock,
-                   std::uint16_t proxy_port)
+                   bool keeps_keys, std::uint16_t proxy_port)
       : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor, proxy_port))),
         small_(endpoint::make_mqtt_endpoint(options(small, url, descriptor))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
-    capabilities_.ephemeral = true;
+    capabilities_.ephemeral = !keeps_keys;
     capabilities_.exact_clock = exact_clock;
   }
 
@@ -128,10 +128,12 @@ Result<Target, TargetError> open_embedded(
                                         .conditions = given.conditions,
                                         .fault = store::ids_of(given.faults),
                                         .seed = given.seed,
-                                        .right = given.right ? right_text(*given.right) : ""});
+                                        .right = given.right ? right_text(*given.right) : "",
+                                        .database = small ? "" : given.database});
     if (!broker) {
-      const bool missing = broker.error().kind == endpoint::StartErrorKind::kMissingProgram;
-      return fail(TargetError{missing ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
+      const bool usage = broker.error().kind == endpoint::StartErrorKind::kMissingProgram ||
+                         broker.error().kind == endpoint::StartErrorKind::kBadValue;
+      return fail(TargetError{usage ? TargetErrorKind::kUsage : TargetErrorKind::kUnreachable,
                               broker.error().text});
     }
     target.brokers.push_back(std::move(*broker));
@@ -141,7 +143,7 @@ Result<Target, TargetError> open_embedded(
   if (!proxy) return fail(proxy.error());
   target.endpoint = std::make_unique<EmbeddedEndpoint>(
       *target.brokers[0], *target.brokers[1], url.display(), descriptor,
-      given.conditions.clock_offset.count() == 0, *proxy);
+      given.conditions.clock_offset.count() == 0, !given.database.empty(), *proxy);
   return target;
 }
 

@@ -63,6 +63,7 @@ std::optional<std::string> CaptureLog::add_line(std::string_view line) {
   if (event == "start") {
     if (members.integer<int>("version") != kVersion) return "the log is of another version";
     add_start(number_of(members, "clock_offset_ms", -kMaxOffsetMs, kMaxOffsetMs));
+    capture_.from_start = !members.flag_if_there("holds_keys");
     // Another store: what the first one held is gone.
     if (starts_ > 1) return "the log has more than one store: record each store to its own file";
   } else if (event == "request") {
