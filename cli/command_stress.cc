@@ -120,6 +120,7 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   out.acknowledged_within = std::chrono::duration_cast<milliseconds>(
       run::scaled(run::kStandstill, options.timeout_scale));
   out.network = network;
+  out.durability = target::durability_of(setup.descriptor);
   if (network == nullptr) return out;
   // What a fault holds, it lets go or loses before a request is given up.
   out.traffic.patience = std::max<stress::Time>(out.traffic.patience, kDisturbedPatience);
@@ -183,6 +184,7 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
   }
   histories::StressRun out = histories::run_of(*result);
   out.endpoint = target->endpoint->url();
+  out.durability = options.durability;
   const bool shrinks = !out.judged.violations.empty() && !setup.options.no_shrink &&
                        out.lost.empty() && !stop_flag();
   if (shrinks) {
@@ -358,6 +360,19 @@ bool take_times(const StressOptions& options, Setup& setup) {
   return true;
 }
 
+// To "all" belongs what the endpoint declares to withstand, and can be done.
+void add_kinds_of_broker(Setup& setup) {
+  const endpoint::Durability declared = target::durability_of(setup.descriptor);
+  const auto url = endpoint::parse_url(setup.descriptor.url);
+  const bool ours = url && url->scheme == endpoint::Scheme::kEmbedded;
+  for (const endpoint::NetworkFaultKind& kind : endpoint::kNetworkFaults) {
+    const bool possible = ours || setup.descriptor.hooks.contains(kind.name);
+    if (kind.of_broker && possible && keeps_through(declared, kind.fault)) {
+      setup.disturb->kinds.push_back(kind.fault);
+    }
+  }
+}
+
 // The same of --disturb.
 bool take_disturbances(const StressOptions& options, Setup& setup) {
   const auto kinds = endpoint::parse_network_faults(options.disturb);
@@ -370,7 +385,9 @@ bool take_disturbances(const StressOptions& options, Setup& setup) {
   } else if (!kinds->empty() && is_simulated(setup)) {
     print_error("--disturb needs connections: inproc: has none");
   } else {
-    if (!kinds->empty()) setup.disturb = {.kinds = *kinds, .every = *every, .seed = setup.seed};
+    if (kinds->empty()) return true;
+    setup.disturb = {.kinds = *kinds, .every = *every, .seed = setup.seed};
+    if (options.disturb == "all") add_kinds_of_broker(setup);
     return true;
   }
   return false;

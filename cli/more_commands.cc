@@ -145,7 +145,7 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
       ->check(positive_factor().name("N"));
   command->add_option("--disturb", options.disturb,
                       "Network faults to inject: none (default), all, or kinds with commas "
-                      "between them (docs/RESILIENCE.md)");
+                      "between them; kill and restart end the broker (docs/RESILIENCE.md)");
   command->add_option("--disturb-every", options.disturb_every,
                       "Mean time between two faults (default: 250ms)");
   add_seed(*command, options.seed);

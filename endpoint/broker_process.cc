@@ -399,9 +399,10 @@ void BrokerProcess::stop() {
   if (child_) child_->end(kStopTimeout);
 }
 
-Result<void, StartError> BrokerProcess::restart() {
+Result<void, StartError> BrokerProcess::restart(Ending ending) {
   FENCEPOST_CHECK(options_.with_store);  // its plugin watches that this process lives
   FENCEPOST_CHECK(!options_.tls);
+  if (ending == Ending::kKilled && child_) (void)child_->kill_all();
   stop();
   BrokerOptions again = options_;
   again.port = port_;

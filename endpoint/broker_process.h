@@ -120,11 +120,12 @@ class BrokerProcess {
   // The end of its log, without line ends behind it; empty when that goes to standard error.
   [[nodiscard]] std::string log_tail() const;
 
-  // Stops the child, whose sessions and store are lost (but for its database), and starts another
+  // Ends the child, whose sessions and store are lost (but for its database), and starts another
   // one on the same port, which does not depend on the calling thread's life. For brokers with a
   // store and without TLS. After an error none is running. Not while another thread uses this
   // object.
-  [[nodiscard]] Result<void, StartError> restart();
+  enum class Ending { kInOrder, kKilled };  // kKilled: SIGKILL
+  [[nodiscard]] Result<void, StartError> restart(Ending ending = Ending::kInOrder);
 
  private:
   class OwnSocket;

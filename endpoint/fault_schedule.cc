@@ -12,7 +12,7 @@ Result<std::vector<NetworkFault>, std::string> parse_network_faults(std::string_
   if (text == "none") return out;
   std::string names;
   for (const NetworkFaultKind& kind : kNetworkFaults) {
-    if (text == "all") out.push_back(kind.fault);
+    if (text == "all" && !kind.of_broker) out.push_back(kind.fault);
     names += (names.empty() ? "" : ", ") + std::string(kind.name);
   }
   if (text == "all") return out;

@@ -1,4 +1,5 @@
-// Faults of the network that a proxy injects: their kinds, and which of them strikes when.
+// Faults of the network that a proxy injects, and of the broker behind it: their kinds, and which
+// of them strikes when.
 //
 //   FaultSchedule schedule(seed, *parse_network_faults("reset,stall"), 250ms);
 //   while (const auto strike = schedule.due(time)) inject(*strike);
@@ -31,6 +32,8 @@ enum class NetworkFault : std::uint8_t {
   kCutPacket,
   kWithholdPuback,
   kWithholdResponse,
+  kRestart,
+  kKill,
 };
 
 struct NetworkFaultKind {
@@ -40,6 +43,7 @@ struct NetworkFaultKind {
   std::chrono::milliseconds shortest;
   std::chrono::milliseconds longest;
   bool needs_packets = false;  // so it is not available where TLS hides them
+  bool of_broker = false;      // which is ended and started again; not one of "all"
 };
 
 // In the order of the enumeration.
@@ -64,6 +68,10 @@ inline constexpr std::array kNetworkFaults = {
                      std::chrono::milliseconds{50}, std::chrono::milliseconds{500}, true},
     NetworkFaultKind{NetworkFault::kWithholdResponse, "withhold-response",
                      std::chrono::milliseconds{50}, std::chrono::milliseconds{500}, true},
+    NetworkFaultKind{NetworkFault::kRestart, "restart", std::chrono::milliseconds{0},
+                     std::chrono::milliseconds{0}, false, true},
+    NetworkFaultKind{NetworkFault::kKill, "kill", std::chrono::milliseconds{0},
+                     std::chrono::milliseconds{0}, false, true},
 };
 
 // The longest that a fault holds bytes which the peer receives in the end: other faults that hold
@@ -74,8 +82,8 @@ inline constexpr std::chrono::milliseconds kLongestStall{1'000};
   return kNetworkFaults.at(static_cast<std::size_t>(fault));
 }
 
-// "none", "all", or names with commas between them, each kind once. The error says which word is
-// not a name, and what the names are.
+// "none", "all" (of the network), or names with commas between them, each kind once. The error says
+// which word is not a name, and what the names are.
 [[nodiscard]] Result<std::vector<NetworkFault>, std::string> parse_network_faults(
     std::string_view text);
 

@@ -20,12 +20,63 @@ Result<std::unique_ptr<NetworkFaults>, std::string> NetworkFaults::start(
       Tap::start({.to_address = broker.host, .to_port = broker.port, .faults = out.get()}, *out);
   if (!tap) return fail("cannot start the proxy: " + tap.error());
   out->tap_ = std::move(*tap);
+  if (options.disturb_broker) {
+    out->disturber_ = std::jthread(
+        [here = out.get()](const std::stop_token& stopped) { here->disturb_broker(stopped); });
+  }
   return out;
 }
 
 NetworkFaults::NetworkFaults(const NetworkFaultOptions& options, std::vector<NetworkFault> kinds,
                              bool tls)
-    : tls_(tls), schedule_(options.seed, std::move(kinds), options.every) {}
+    : tls_(tls),
+      disturb_(options.disturb_broker),
+      schedule_(options.seed, std::move(kinds), options.every) {}
+
+void NetworkFaults::set_on(bool on) {
+  on_ = on;
+  std::unique_lock lock(mutex_);
+  if (!on) changed_.wait(lock, [this] { return !of_broker_; });
+}
+
+void NetworkFaults::set_around(Around before, Around after) {
+  const std::lock_guard lock(mutex_);
+  before_ = std::move(before);
+  after_ = std::move(after);
+}
+
+bool NetworkFaults::disturbs_broker() const {
+  const std::lock_guard lock(mutex_);
+  return of_broker_.has_value();
+}
+
+std::string NetworkFaults::broker_error() const {
+  const std::lock_guard lock(mutex_);
+  return broker_error_;
+}
+
+// In a thread of its own: the broker takes its time, and the other connections of the tap do not
+// wait for it.
+void NetworkFaults::disturb_broker(const std::stop_token& stopped) {
+  std::unique_lock lock(mutex_);
+  while (changed_.wait(lock, stopped, [this] { return of_broker_.has_value(); })) {
+    const NetworkFault kind = *of_broker_;
+    const Around before = before_;
+    const Around after = after_;
+    lock.unlock();
+    if (before) before(kind);
+    lock.lock();
+    log_.push_back({.at = std::chrono::steady_clock::now(), .kind = kind});
+    lock.unlock();
+    const auto done = disturb_(kind);
+    if (done && after) after(kind);
+    lock.lock();
+    if (!done) broker_error_ = done.error();
+    of_broker_.reset();
+    broker_back_at_ = std::chrono::steady_clock::now();
+    changed_.notify_all();
+  }
+}
 
 std::vector<InjectedFault> NetworkFaults::take_log() {
   const std::lock_guard lock(mutex_);
@@ -47,7 +98,21 @@ void NetworkFaults::on_sent(std::uint64_t connection, std::string_view bytes) {
 std::optional<Strike> NetworkFaults::due(Moment now) {
   if (!on_) return std::nullopt;
   if (!begun_) begun_ = now;
-  return schedule_.due(now - *begun_);
+  const auto strike = schedule_.due(now - *begun_);
+  if (!strike || !kind_of(strike->fault).of_broker) return strike;
+  const std::lock_guard lock(mutex_);
+  if (!of_broker_ && broker_error_.empty()) of_broker_ = strike->fault;  // else it is down already
+  changed_.notify_all();
+  return std::nullopt;
+}
+
+void NetworkFaults::on_ended_itself() {
+  // The end of a connection is seen after that of the broker.
+  constexpr std::chrono::seconds kSeenWithin{1};
+  const std::lock_guard lock(mutex_);
+  const bool disturbed =
+      of_broker_ || std::chrono::steady_clock::now() < broker_back_at_ + kSeenWithin;
+  if (!disturbed) ++ended_themselves_;
 }
 
 NetworkFaults::Moment NetworkFaults::next_due(Moment now) const {

@@ -12,13 +12,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "base/result.h"
@@ -27,10 +30,14 @@
 
 namespace fencepost::endpoint {
 
+// Ends the broker in the way of that kind and starts it again; the error says what has failed.
+using DisturbBroker = std::function<Result<void, std::string>(NetworkFault)>;
+
 struct NetworkFaultOptions {
   std::vector<NetworkFault> kinds{};  // at least one; those that need packets are left out with TLS
   std::chrono::milliseconds every{250};  // the mean time between two; positive
   std::uint64_t seed = 1;
+  DisturbBroker disturb_broker{};  // needed for kinds of the broker
 };
 
 struct ProxiedBroker {
@@ -57,11 +64,21 @@ class NetworkFaults final : private TapWatcher, private TapFaults {
   NetworkFaults& operator=(const NetworkFaults&) = delete;
 
   [[nodiscard]] std::uint16_t port() const { return tap_->port(); }
-  // Off: no new faults. Those that are at work last no longer than their time, at most 2 s.
-  void set_on(bool on) { on_ = on; }
+  // Off: no new faults. Those that are at work last no longer than their time, at most 2 s; it
+  // waits until the broker, if that is being disturbed, is there again.
+  void set_on(bool on);
+  // Called before and after each disturbance of the broker, by another thread; null: nothing. To be
+  // set while faults are off.
+  using Around = std::function<void(NetworkFault)>;
+  void set_around(Around before, Around after);
+  // Is it being disturbed, so that nobody can connect?
+  [[nodiscard]] bool disturbs_broker() const;
+  // Why the broker could not be started again; empty: it could.
+  [[nodiscard]] std::string broker_error() const;
   // What was injected since the last call, in that order.
   [[nodiscard]] std::vector<InjectedFault> take_log();
-  // Connections that ended without a fault: their client or the broker ended them.
+  // Connections that ended without a fault: their client or the broker ended them, and this was not
+  // because the broker was disturbed.
   [[nodiscard]] std::uint64_t ended_themselves() const { return ended_themselves_; }
 
  private:
@@ -78,20 +95,29 @@ class NetworkFaults final : private TapWatcher, private TapFaults {
   [[nodiscard]] std::optional<Strike> due(Moment now) override;
   [[nodiscard]] Moment next_due(Moment now) const override;
   void on_effect(std::uint64_t connection, NetworkFault fault, Moment now) override;
-  void on_ended_itself() override { ++ended_themselves_; }
+  void on_ended_itself() override;
+  void disturb_broker(const std::stop_token& stopped);
 
   const bool tls_;
+  const DisturbBroker disturb_;
   std::atomic<bool> on_{false};
   std::atomic<std::uint64_t> ended_themselves_{0};
-  std::mutex mutex_;  // of the log
+  mutable std::mutex mutex_;  // of what follows
   std::vector<InjectedFault> log_{};
+  std::condition_variable_any changed_;
+  std::optional<NetworkFault> of_broker_{};  // that is at work, or is to begin
+  Moment broker_back_at_{};                  // when the last one was over
+  std::string broker_error_{};
+  Around before_{};
+  Around after_{};
 
   // Of the tap's thread.
   FaultSchedule schedule_;
   std::optional<Moment> begun_{};
   std::map<std::uint64_t, std::string> clients_{};  // by connection; empty: not known yet
 
-  std::unique_ptr<Tap> tap_{};  // last: its thread uses all of this
+  std::unique_ptr<Tap> tap_{};  // its thread uses all of the above
+  std::jthread disturber_{};    // and so does this one
 };
 
 }  // namespace fencepost::endpoint

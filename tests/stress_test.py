@@ -4,11 +4,9 @@
 """
 
 import json
-import pathlib
 import re
 import signal
 import subprocess
-import tempfile
 import time
 from xml.etree import ElementTree
 
@@ -18,12 +16,7 @@ from schema_checks import complaints
 STRESS = harness.load_schema("stress")
 
 
-class Stress(harness.unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
+class Stress(harness.FolderTest):
     def run_it(self, *arguments, code):
         done = harness.run("stress", *arguments, cwd=self.folder)
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
@@ -131,7 +124,7 @@ class Stress(harness.unittest.TestCase):
     def test_faults_of_the_network_are_no_violation(self):
         document = self.document("--disturb", "all", "--duration", "5s", "--seed", "1", "--history", "run.jsonl", code=0)
         kinds = STRESS["properties"]["disturbances"]["propertyNames"]["enum"]
-        self.assertEqual(set(document["disturbances"]), set(kinds))
+        self.assertEqual(set(document["disturbances"]), set(kinds) - {"restart", "kill"})
         self.assertGreater(document["reconnected"], 0)
         self.assertIn("--disturb all", document["commands"]["again"])
         lines = [json.loads(line) for line in (self.folder / "run.jsonl").read_text().splitlines()]
@@ -164,6 +157,48 @@ class Stress(harness.unittest.TestCase):
         self.assertRegex(done.stdout, r"disturbances  \d+: half-open \d+, reset \d+; \d+ reconnection")
         self.assertIn("not available with TLS",
                       self.run_it("--descriptor", "tls.yaml", "--disturb", "cut-packet", code=2).stderr)
+
+    def kill_embedded(self, duration, every):
+        return self.document("--endpoint", f"embedded?database={self.folder / 'a store.db'}", "--disturb", "kill",
+                             "--disturb-every", every, "--duration", duration, "--history", "run.jsonl", code=0)
+
+    def test_what_was_acknowledged_outlives_kills(self):
+        document = self.kill_embedded("5s", "700ms")
+        kills = document["disturbances"]["kill"]
+        self.assertGreater(kills, 2)
+        self.assertEqual({"declared": "kill", "kept": document["durability"]["kept"], "lost": 0}, document["durability"])
+        self.assertGreater(document["durability"]["kept"], kills / 2)
+        lines = [json.loads(line) for line in (self.folder / "run.jsonl").read_text().splitlines()]
+        self.assertEqual(kills, sum(line.get("kind") == "kill" for line in lines))
+
+    @harness.full("200 kills")
+    def test_what_was_acknowledged_outlives_200_kills(self):
+        kills = 0
+        while kills < 200:
+            kills += self.kill_embedded("60s", "600ms")["disturbances"]["kill"]
+
+    def test_what_a_store_does_not_declare_to_keep_is_reported_only(self):
+        done = self.run_it("--disturb", "kill,restart", "--disturb-every", "500ms", "--duration", "2s", code=0)
+        self.assertRegex(done.stdout, r"  durability    not declared; .* there 0 times, and gone \d+ times?")
+
+    def test_a_store_that_loses_what_it_declares_to_keep_fails(self):
+        port = harness.free_port()
+        plugin = harness.FENCEPOST.parent / "fencepost_statestore.so"
+        config = self.write("mosquitto.conf", harness.mosquitto_config(
+            port, "persistence false", "allow_anonymous true", "set_tcp_nodelay true", f"pid_file {self.folder}/pid",
+            f"plugin {plugin}"))
+        self.write("start.sh", f"mosquitto -d -c {config}\n"
+                   f"until [ -s pid ] && mosquitto_pub -p {port} -t x -m x; do sleep 0.1; done\n")
+        self.write("kill.sh", "kill -9 $(cat pid)\nwhile kill -0 $(cat pid); do sleep 0.01; done\nrm pid\n. ./start.sh\n")
+        harness.must("sh", "start.sh", cwd=self.folder)
+        self.addCleanup(lambda: harness.run_command("sh", "-c", "kill -9 $(cat pid)", cwd=self.folder))
+        self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{kill: . ./kill.sh}}\ndurability: kill\n")
+        document = self.document("--descriptor", "d.yaml", "--disturb", "kill", "--duration", "10s", "--no-shrink", code=1)
+        self.assertEqual("kill", document["durability"]["declared"])
+        self.assertGreater(document["durability"]["lost"] + len(document["findings"]), 0)
+        self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\n")
+        self.assertIn("--disturb kill needs a command that does it, in a descriptor (hooks: {kill: COMMAND})",
+                      self.run_it("--descriptor", "d.yaml", "--disturb", "kill", code=2).stderr)
 
     def test_what_cannot_be_disturbed_is_said(self):
         self.assertIn("withhold-response", self.run_it("--disturb", "explode", code=2).stderr)

@@ -76,6 +76,16 @@ std::string disturbances_text(const StressRun& run) {
                      text::counted(run.reconnected, "reconnection"));
 }
 
+// "  durability    kill; a value from before was there 3 times, and lost 0 times". The first is
+// what the endpoint declares.
+std::string durability_text(const StressRun& run) {
+  return fmt::format(
+      "  durability    {}; after the broker had ended, a value from before was there {}, and gone "
+      "{}\n",
+      run.durability == endpoint::Durability::kNone ? "not declared" : name(run.durability),
+      text::counted(run.kept, "time"), text::counted(run.not_kept, "time"));
+}
+
 ordered_json delivery_json(const stress::DeliveryFinding& found) {
   ordered_json out{
       {"requirement", found.requirement}, {"text", found.text}, {"times", found.times}};
@@ -180,6 +190,8 @@ StressRun run_of(const stress::LoadResult& result) {
           .judging = result.judging.count(),
           .reconnected = result.reconnected,
           .injected = result.injected,
+          .kept = result.kept,
+          .not_kept = result.not_kept,
           .lost = result.lost,
           .error = result.error,
           .interrupted = result.interrupted};
@@ -272,6 +284,7 @@ std::string stress_text(const StressRun& run, const scenario::Catalogue& catalog
   }
   if (!run.injected.empty()) {
     out += disturbances_text(run);
+    if (run.kept + run.not_kept > 0) out += durability_text(run);
   } else if (run.reconnected > 0) {
     out += fmt::format("  reconnections: {}\n", run.reconnected);
   }
@@ -324,6 +337,10 @@ std::string to_json(const StressRun& run) {
                    {"commands", {{"again", run.again}}}};
   for (const auto& [fault, times] : run.injected) {
     out["disturbances"][std::string(endpoint::kind_of(fault).name)] = times;
+  }
+  if (run.kept + run.not_kept > 0) {
+    out["durability"] = {
+        {"declared", name(run.durability)}, {"kept", run.kept}, {"lost", run.not_kept}};
   }
   for (const history::KeyVerdict& key : findings_of(run).keys) {
     out["findings"].push_back(to_json(key));

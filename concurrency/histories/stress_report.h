@@ -37,9 +37,12 @@ struct StressRun {
   double seconds = 0;  // of requests; simulated ones where it was
   double judging = 0;  // seconds of processor time
   std::size_t reconnected = 0;
-  std::map<endpoint::NetworkFault, std::size_t> injected{};  // how many of each kind
-  std::string lost{};                                        // why the endpoint is gone
-  std::string error{};                                       // why the history could not be written
+  std::map<endpoint::NetworkFault, std::size_t> injected{};       // how many of each kind
+  endpoint::Durability durability = endpoint::Durability::kNone;  // that the endpoint declares
+  std::size_t kept = 0;  // of the ends of its broker, with a value of before
+  std::size_t not_kept = 0;
+  std::string lost{};   // why the endpoint is gone
+  std::string error{};  // why the history could not be written
   bool interrupted = false;
   std::optional<stress::Shrunk> shrunk{};
   std::optional<stress::ShrunkPlan> enough{};  // of simulated runs

@@ -266,6 +266,8 @@ void Timeline::add(const history::Event& event) {
   } else if (const auto* fault = std::get_if<history::Disturbance>(&event)) {
     const bool shown = fault->client && disturbances_.size() < kMaxConnections;
     if (shown) disturbances_.push_back(*fault);
+    // Those of the broker are for all clients.
+    if (fault->kind == "restart" || fault->kind == "kill") restarts_.push_back({fault->at});
   }
 }
 

@@ -77,6 +77,7 @@ TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
   timeline.add(history::Connection{.client = 4, .link = history::Link::kLost});
   timeline.add(history::Restart{history::Time(9000)});
   timeline.add(history::Disturbance{.at = history::Time(9500), .kind = "stall", .client = 4});
+  timeline.add(history::Disturbance{.at = history::Time(9800), .kind = "kill"});
   const json data = data_of(timeline.html({.source = "run"}, kNoRules));
   EXPECT_EQ(numbers(data["operations"]["called"]), (std::vector<std::int64_t>{0, 5000}));
   EXPECT_EQ(numbers(data["operations"]["number"]), (std::vector<std::int64_t>{1, 0}));
@@ -86,7 +87,7 @@ TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
   EXPECT_EQ(data["verdicts"][0]["witness"], json::parse("[0, 1]"));
   EXPECT_EQ(data["clients"], json::parse("[1, 4]"));
   EXPECT_EQ(data["notifications"][0]["at"], 6000);
-  EXPECT_EQ(data["restarts"], json::parse("[7000]"));
+  EXPECT_EQ(data["restarts"], json::parse("[7000, 7800]"));
   EXPECT_EQ(data["connections"][0]["link"], "lost");
   EXPECT_EQ(data["connections"][1]["fault"], "stall");
 }

@@ -17,6 +17,7 @@
 #include "base/threads.h"
 #include "codec/command.h"
 #include "codec/topics.h"
+#include "concurrency/stress/restart_probe.h"
 #include "endpoint/cancellation.h"
 #include "endpoint/packet_size.h"
 
@@ -49,6 +50,8 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
         options_(options),
         start_(steady()),
         traffic_(options.traffic, *this),
+        probe_(session, options.traffic.client_prefix + "probe",
+               options.traffic.script.prefix + "probe"),
         slots_(options.traffic.script.clients) {}
 
   Result<void, endpoint::Error> connect_all();
@@ -107,6 +110,8 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   bool reconnect(std::uint32_t client);
   void look_for_outage();
   void take_injected();
+  void before_disturbance(endpoint::NetworkFault fault);
+  void after_disturbance(endpoint::NetworkFault fault);
   void judge(bool all = false);
   void settle_now_and_then();
   void await_acknowledgements();
@@ -129,6 +134,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   std::map<endpoint::NetworkFault, std::size_t> injected_{};
   bool judged_all_ = false;  // the history has ended
 
+  RestartProbe probe_;  // of the thread that disturbs the broker
   std::vector<Slot> slots_;
   // Used with client libraries that do not let their threads be used.
   std::mutex queue_mutex_;
@@ -261,9 +267,27 @@ void Load::take(std::uint32_t client, endpoint::Event& event) {
 // Faults of the network may end all connections; an endpoint that takes none any more is gone.
 void Load::look_for_outage() {
   const std::lock_guard lock(mutex_);
-  const bool gone = options_.network != nullptr && connected_ == 0 && lost_.empty() &&
-                    now() >= without_connection_since_ + kMaxOutage;
+  if (options_.network == nullptr || !lost_.empty()) return;
+  lost_ = options_.network->broker_error();
+  if (options_.network->disturbs_broker()) without_connection_since_ = now();
+  const bool gone =
+      connected_ == 0 && lost_.empty() && now() >= without_connection_since_ + kMaxOutage;
   if (gone) lost_ = "no client could connect again within 10 s";
+}
+
+// Without a promise of the store, what it has acknowledged before may be gone: nobody asks for it.
+void Load::before_disturbance(endpoint::NetworkFault fault) {
+  probe_.write(wall_ms());
+  if (keeps_through(options_.durability, fault)) return;
+  hold("the broker", true);
+  const std::lock_guard lock(mutex_);
+  traffic_.renew();
+}
+
+void Load::after_disturbance(endpoint::NetworkFault /*fault*/) {
+  hold("the broker", false);
+  serve_all();
+  probe_.read();
 }
 
 // They go into the history, and are counted.
@@ -434,7 +458,11 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   const Time begin = now();
   last_settled_ = begin;
   Time shown = begin;
-  if (options_.network != nullptr) options_.network->set_on(true);
+  if (options_.network != nullptr) {
+    options_.network->set_around([this](auto fault) { before_disturbance(fault); },
+                                 [this](auto fault) { after_disturbance(fault); });
+    options_.network->set_on(true);
+  }
   serve_all();
   const auto over = [&] {
     const bool found = options_.stop_at_violation && checker_ && checker_->found_violation();
@@ -450,8 +478,11 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     }
   }
   hold("the end", true);  // first: a busy machine sends until then
-  if (options_.network != nullptr) options_.network->set_on(false);
   out.asking = now() - begin;
+  if (options_.network != nullptr) {
+    options_.network->set_on(false);
+    options_.network->set_around({}, {});
+  }
   out.interrupted = stop;
   ticker.request_stop();
   ticker.join();
@@ -482,6 +513,16 @@ LoadResult Load::run(const std::atomic<bool>& stop,
     out.deliveries = traffic_.delivery().findings();
     out.doubts = traffic_.delivery().doubts();
     out.injected = injected_;
+  }
+  out.kept = probe_.kept();
+  out.not_kept = probe_.lost();
+  if (out.not_kept > 0 && options_.durability != endpoint::Durability::kNone) {
+    out.deliveries.push_back(
+        {.requirement = "LIFE-DURABLE-1",
+         .text = "a value that was acknowledged is gone after the broker was ended, though the "
+                 "endpoint declares durability: " +
+                 std::string(name(options_.durability)),
+         .times = out.not_kept});
   }
   // Where faults of the network have ended each connection that ended, nothing that was lost with
   // one says anything of the endpoint.

@@ -17,6 +17,7 @@
 #include "concurrency/stress/history_writer.h"
 #include "concurrency/stress/online_checker.h"
 #include "concurrency/stress/traffic.h"
+#include "endpoint/durability.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/network_faults.h"
 
@@ -34,6 +35,9 @@ struct LoadOptions {
   // Turned on while requests are sent; null: none. The endpoint connects through it. A run ends
   // then when no client has a connection for kMaxOutage.
   endpoint::NetworkFaults* network = nullptr;
+  // What the store must keep when its broker is disturbed. Where it need not, requests pause
+  // meanwhile, and those after it are for new keys.
+  endpoint::Durability durability = endpoint::Durability::kNone;
   // How long the broker may take to acknowledge what it has answered. (MQTT 5, 4.3.2)
   std::chrono::milliseconds acknowledged_within{10'000};
 };
@@ -61,6 +65,9 @@ struct LoadResult {
   bool interrupted = false;
   std::size_t reconnected = 0;
   std::map<endpoint::NetworkFault, std::size_t> injected{};  // how many of each kind
+  // Of the disturbances of the broker: how often a value of before was there afterwards, or not.
+  std::size_t kept = 0;
+  std::size_t not_kept = 0;
 };
 
 // Connects all clients, and runs. The error: not all clients could be connected. `stop` ends it

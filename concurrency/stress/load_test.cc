@@ -25,9 +25,11 @@ using testing::Not;
 
 class Broker {
  public:
-  explicit Broker(const std::string& fault = "", std::chrono::milliseconds delay = 0ms) {
+  explicit Broker(const std::string& fault = "", std::chrono::milliseconds delay = 0ms,
+                  const std::string& database = "") {
     endpoint::BrokerOptions options;
     options.fault = fault;
+    options.database = database;
     options.conditions.response_delay = delay;
     auto started = endpoint::BrokerProcess::start(options);
     EXPECT_TRUE(started) << started.error().text;
@@ -187,9 +189,16 @@ TEST(Load, ABrokerThatDiesEndsTheRunAndIsNoViolation) {
 // A broker whose clients connect through a proxy.
 class DisturbedBroker {
  public:
-  explicit DisturbedBroker(const std::string& kinds) {
+  explicit DisturbedBroker(const std::string& kinds, std::chrono::milliseconds every = 50ms,
+                           const std::string& database = "")
+      : broker("", 0ms, database) {
+    const auto kill = [this](endpoint::NetworkFault) -> Result<void, std::string> {
+      const auto done = broker.process->restart(endpoint::BrokerProcess::Ending::kKilled);
+      if (done) return {};
+      return fail(done.error().text);
+    };
     auto started = endpoint::NetworkFaults::start(
-        {.kinds = *endpoint::parse_network_faults(kinds), .every = 50ms},
+        {.kinds = *endpoint::parse_network_faults(kinds), .every = every, .disturb_broker = kill},
         {"127.0.0.1", broker.process->port()});
     EXPECT_TRUE(started);
     network = std::move(*started);
@@ -199,7 +208,7 @@ class DisturbedBroker {
                                               .proxy_port = network->port()});
   }
 
-  Broker broker{};
+  Broker broker;
   std::unique_ptr<endpoint::NetworkFaults> network;
   std::unique_ptr<endpoint::Endpoint> disturbed;
 };
@@ -218,6 +227,46 @@ TEST(Load, FaultsOfTheNetworkAreNoViolation) {
   EXPECT_GT(run->reconnected, 0);
   EXPECT_GT(run->progress.counts.lost, 0);
   EXPECT_EQ(run->doubts.lost, 0) << "the proxy has ended each connection";
+}
+
+LoadResult run_while_killed(const std::string& database, endpoint::Durability declared) {
+  DisturbedBroker broker("kill", 500ms, database);
+  LoadOptions options = options_of("everything");
+  options.network = broker.network.get();
+  options.durability = declared;
+  options.duration = 3s;
+  const auto run = run_load(*broker.disturbed, options, kNeverStop);
+  EXPECT_TRUE(run) << run.error().text;
+  return *run;
+}
+
+TEST(Load, ADurableStoreLosesNothingWhenItsBrokerIsKilled) {
+  const std::string database = testing::TempDir() + "fencepost load " + std::to_string(getpid());
+  const LoadResult run = run_while_killed(database, endpoint::Durability::kKill);
+  for (const std::string end : {"", "-wal"}) std::remove((database + end).c_str());
+  EXPECT_THAT(run.judged.violations, IsEmpty());
+  EXPECT_THAT(run.deliveries, IsEmpty());
+  EXPECT_EQ(run.lost, "");
+  EXPECT_GT(run.injected.at(endpoint::NetworkFault::kKill), 1U);
+  EXPECT_GT(run.kept, 1U);
+  EXPECT_EQ(run.not_kept, 0U);
+  EXPECT_EQ(run.doubts.lost, 0) << "each connection that ended, ended by a kill";
+}
+
+TEST(Load, WhatAStoreDoesNotPromiseToKeepIsNoViolation) {
+  const LoadResult run = run_while_killed("", endpoint::Durability::kNone);
+  EXPECT_THAT(run.judged.violations, IsEmpty());
+  EXPECT_THAT(run.deliveries, IsEmpty());
+  EXPECT_EQ(run.lost, "");
+  EXPECT_EQ(run.kept, 0U);
+  EXPECT_GT(run.not_kept, 1U);
+}
+
+TEST(Load, AStoreThatLosesWhatItPromisesToKeepIsFound) {
+  const LoadResult run = run_while_killed("", endpoint::Durability::kKill);
+  EXPECT_THAT(run.judged.violations, Not(IsEmpty()));
+  ASSERT_THAT(run.deliveries, Not(IsEmpty()));
+  EXPECT_EQ(run.deliveries.front().requirement, "LIFE-DURABLE-1");
 }
 
 TEST(Load, IsLostWhenNoClientCanConnectAgain) {

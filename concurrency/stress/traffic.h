@@ -117,6 +117,9 @@ class Traffic {
   // Gives up what has waited for too long.
   void give_up(Time now);
 
+  // Requests from now on are for new keys.
+  void renew() { script_.renew(); }
+
   // No new requests are sent while this is set.
   void hold(bool on) { held_ = on; }
   [[nodiscard]] std::size_t under_way() const { return under_way_; }

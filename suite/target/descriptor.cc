@@ -74,6 +74,7 @@ class DescriptorLoader {
       out_.disconnect_settling = reader_.duration(node, "disconnect_settling");
     });
     with("hooks", [this](scenario::YamlNode node) { load_hooks(node); });
+    with("durability", [this](scenario::YamlNode node) { load_durability(node); });
     with("note", [this](scenario::YamlNode node) { (void)reader_.text(node, "note"); });
     return std::move(out_);
   }
@@ -101,7 +102,7 @@ class DescriptorLoader {
         reader_.diagnose(member, std::string(key) + " " + why);
       });
     };
-    for (const std::string_view key : {"tls", "roles", "capabilities", "hooks"}) {
+    for (const std::string_view key : {"tls", "roles", "capabilities", "hooks", "durability"}) {
       if (ours) refuse(key, "cannot be set for " + *text + ", which has its own; remove it");
     }
     if (url->scheme == endpoint::Scheme::kMqtt) {
@@ -257,6 +258,17 @@ class DescriptorLoader {
     }
   }
 
+  void load_durability(scenario::YamlNode node) {
+    const auto word = reader_.text(node, "durability");
+    if (!word) return;
+    const auto durability = endpoint::durability_named(*word);
+    out_.durability = durability.value_or(endpoint::Durability::kNone);
+    if (!durability) {
+      reader_.diagnose(node,
+                       "durability must be none, restart, kill or failover, not \"" + *word + "\"");
+    }
+  }
+
   void load_hooks(scenario::YamlNode node) {
     if (!reader_.check_map(node, "hooks", fields::kHooks)) return;
     Hook hook{.directory = directory_};
@@ -267,7 +279,7 @@ class DescriptorLoader {
       hook.environment = reader_.texts(names, "environment");
     }
     out_.mqtt.hook_timeout = hook.timeout;
-    for (const std::string_view name : endpoint::kDisturbanceNames) {
+    for (const std::string_view name : fields::kHookCommands) {
       const scenario::YamlNode command = node.member(name);
       if (!command.is_defined()) continue;
       hook.command = reader_.text(command, name).value_or("");
@@ -276,7 +288,7 @@ class DescriptorLoader {
     }
     if (out_.hooks.empty()) {
       reader_.diagnose(node, fmt::format("hooks needs the key \"{}\"",
-                                         fmt::join(endpoint::kDisturbanceNames, "\" or \"")));
+                                         fmt::join(fields::kHookCommands, "\" or \"")));
     }
   }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "endpoint/durability.h"
 #include "endpoint/mqtt.h"
 #include "suite/judge/judge.h"
 #include "suite/scenario/edition.h"
@@ -32,7 +33,9 @@ struct Descriptor {
   // registrations; see run::RunSettings, which has the defaults.
   std::optional<std::chrono::milliseconds> expiry_tolerance{};
   std::optional<std::chrono::milliseconds> disconnect_settling{};
-  std::map<std::string, Hook, std::less<>> hooks{};  // by what they do: a DisturbanceKind::name
+  std::map<std::string, Hook, std::less<>> hooks{};  // by what they do: "restart", "kill"
+  // What the store claims; of our own ones see durability_of().
+  endpoint::Durability durability = endpoint::Durability::kNone;
   // The environment variables that passwords came from, by role.
   std::map<std::string, std::string> password_variables{};
 };

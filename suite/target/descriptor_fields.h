@@ -23,6 +23,7 @@ inline constexpr std::array kDescriptor = {"url"sv,
                                            "capabilities"sv,
                                            "clock_tolerance"sv,
                                            "hooks"sv,
+                                           "durability"sv,
                                            "note"sv,
                                            "expiry_tolerance"sv,
                                            "disconnect_settling"sv};
@@ -30,7 +31,8 @@ inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
 inline constexpr std::array kRole = {"user"sv,        "password"sv, "password_env"sv,
                                      "certificate"sv, "key"sv,      "client_id"sv};
 inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv};
-inline constexpr auto kHooks =
-    joined(endpoint::kDisturbanceNames, std::array{"timeout"sv, "environment"sv});
+// Cases need the first ones; `stress --disturb` all of them.
+inline constexpr auto kHookCommands = joined(endpoint::kDisturbanceNames, std::array{"kill"sv});
+inline constexpr auto kHooks = joined(kHookCommands, std::array{"timeout"sv, "environment"sv});
 
 }  // namespace fencepost::target::descriptor_fields

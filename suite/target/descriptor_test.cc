@@ -217,12 +217,14 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
       {"capabilities: {max_packet_size: 268435461}", size + "\"268435461\""},
       {"capabilities: {keys: 5}",
        "d.yaml:2:16: capabilities has no such key; allowed: quota, max_packet_size"},
-      {"hooks: {}", "d.yaml:2:8: hooks needs the key \"restart\""},
+      {"hooks: {}", "d.yaml:2:8: hooks needs the key \"restart\" or \"kill\""},
+      {"durability: always",
+       "d.yaml:2:13: durability must be none, restart, kill or failover, not \"always\""},
       {"hooks: {restart: \"\"}", "d.yaml:2:18: restart must be a command"},
       {"hooks: {restart: x, timeout: 2h}", "d.yaml:2:30: timeout must be at most 1h"},
       {"hooks: {stop: x, restart: x}",
        "d.yaml:2:9: hooks has no such key; allowed: " +
-           fmt::format("{}, timeout", fmt::join(endpoint::kDisturbanceNames, ", "))},
+           fmt::format("{}, kill, timeout", fmt::join(endpoint::kDisturbanceNames, ", "))},
   };
   for (const BadDescriptor& row : kTable) {
     EXPECT_THAT(diagnostics("url: mqtt://h\n" + row.content), HasSubstr(row.diagnostic));

@@ -1,6 +1,9 @@
 #include "suite/target/target.h"
 
+#include <functional>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/text/printable.h"
@@ -104,10 +107,12 @@ std::string right_text(const store::Decisions& decisions) {
 }
 
 // The port of the proxy, which is part of the target then; 0 without faults.
-Result<std::uint16_t, TargetError> start_proxy(
-    const std::optional<endpoint::NetworkFaultOptions>& faults,
-    const endpoint::ProxiedBroker& broker, Target& target) {
+Result<std::uint16_t, TargetError> start_proxy(std::optional<endpoint::NetworkFaultOptions> faults,
+                                               endpoint::DisturbBroker disturb,
+                                               const endpoint::ProxiedBroker& broker,
+                                               Target& target) {
   if (!faults) return std::uint16_t{0};
+  faults->disturb_broker = std::move(disturb);
   auto network = endpoint::NetworkFaults::start(*faults, broker);
   if (!network) return fail(TargetError{TargetErrorKind::kUsage, network.error()});
   target.network = std::move(*network);
@@ -138,13 +143,34 @@ Result<Target, TargetError> open_embedded(
     }
     target.brokers.push_back(std::move(*broker));
   }
-  const auto proxy =
-      start_proxy(faults, {.host = "127.0.0.1", .port = target.brokers[0]->port()}, target);
+  const auto disturb =
+      [&broker = *target.brokers[0]](endpoint::NetworkFault fault) -> Result<void, std::string> {
+    using Ending = endpoint::BrokerProcess::Ending;
+    const auto done =
+        broker.restart(fault == endpoint::NetworkFault::kKill ? Ending::kKilled : Ending::kInOrder);
+    if (done) return {};
+    return fail(done.error().text);
+  };
+  const auto proxy = start_proxy(faults, disturb,
+                                 {.host = "127.0.0.1", .port = target.brokers[0]->port()}, target);
   if (!proxy) return fail(proxy.error());
   target.endpoint = std::make_unique<EmbeddedEndpoint>(
       *target.brokers[0], *target.brokers[1], url.display(), descriptor,
       given.conditions.clock_offset.count() == 0, !given.database.empty(), *proxy);
   return target;
+}
+
+// Runs the hook of that name, which there is.
+std::function<Result<void, std::string>()> hook_runner(const Descriptor& descriptor,
+                                                       std::string_view name) {
+  return [hook = descriptor.hooks.find(name)->second,
+          secrets = secrets_of(descriptor)]() -> Result<void, std::string> {
+    const auto done = run_hook(hook);
+    if (done) return {};
+    // What it writes may name the passwords that it needs. (The command itself, in which the
+    // shell's quotes would hide them, is in no message.)
+    return fail(text::without_secrets(done.error(), secrets));
+  };
 }
 
 Result<Target, TargetError> open_network(
@@ -160,19 +186,28 @@ Result<Target, TargetError> open_network(
     options.credentials.password = url.password;
   }
   for (const auto& [name, hook] : descriptor.hooks) {
-    options.hooks[name] = [hook = hook,
-                           secrets = secrets_of(descriptor)]() -> Result<void, endpoint::Error> {
-      const auto done = run_hook(hook);
+    if (endpoint::disturbance_named(name) == nullptr) continue;
+    options.hooks[name] = [run = hook_runner(descriptor, name)]() -> Result<void, endpoint::Error> {
+      const auto done = run();
       if (done) return {};
-      // What it writes may name the passwords that it needs. (The command itself, in which the
-      // shell's quotes would hide them, is in no message.)
-      return fail(endpoint::Error{endpoint::ErrorKind::kInternal,
-                                  text::without_secrets(done.error(), secrets)});
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error()});
     };
   }
+  for (const endpoint::NetworkFault fault :
+       faults ? faults->kinds : std::vector<endpoint::NetworkFault>{}) {
+    const endpoint::NetworkFaultKind& kind = endpoint::kind_of(fault);
+    if (!kind.of_broker || descriptor.hooks.contains(kind.name)) continue;
+    return fail(TargetError{TargetErrorKind::kUsage,
+                            fmt::format("--disturb {0} needs a command that does it, in a "
+                                        "descriptor (hooks: {{{0}: COMMAND}})",
+                                        kind.name)});
+  }
+  const auto disturb = [descriptor](endpoint::NetworkFault fault) {
+    return hook_runner(descriptor, endpoint::kind_of(fault).name)();
+  };
   Target target;
-  const auto proxy =
-      start_proxy(faults, {.host = options.host, .port = options.port, .tls = options.tls}, target);
+  const auto proxy = start_proxy(
+      faults, disturb, {.host = options.host, .port = options.port, .tls = options.tls}, target);
   if (!proxy) return fail(proxy.error());
   options.proxy_port = *proxy;
   target.endpoint = endpoint::make_mqtt_endpoint(std::move(options));
@@ -217,6 +252,13 @@ std::string authorization_below(const std::string& key_prefix) {
          below + "shared/*\", " + below + "probe\", " + below + R"(fence-*"]}]},
     {"principals": {"clientIds": ["*"]},
      "stateStoreResources": [{"method": "ReadWrite", "keyType": "Pattern", "keys": ["*"]}]}]})";
+}
+
+endpoint::Durability durability_of(const Descriptor& descriptor) {
+  const auto url = endpoint::parse_url(descriptor.url);
+  const bool keeps_keys =
+      url && url->scheme == endpoint::Scheme::kEmbedded && url->query.contains("database");
+  return keeps_keys ? endpoint::Durability::kKill : descriptor.durability;
 }
 
 const std::string& reference_authorization() {

@@ -35,6 +35,9 @@ struct TargetError {
     const Descriptor& descriptor, codec::DialectId dialect,
     const std::optional<endpoint::NetworkFaultOptions>& faults = std::nullopt);
 
+// What the descriptor declares; an embedded store keeps what its database does.
+[[nodiscard]] endpoint::Durability durability_of(const Descriptor& descriptor);
+
 // The store of an `inproc:` endpoint, for those who have clients and a clock of their own; without
 // its conditions, such as delays. kUsage for another URL, and for one that has conditions.
 [[nodiscard]] Result<std::unique_ptr<store::Handler>, TargetError> open_store(
