@@ -268,6 +268,22 @@ StartError cannot_start(int why = errno) {
           "cannot start mosquitto: " + std::generic_category().message(why)};
 }
 
+// Why the broker has ended before it listened.
+StartError error_of(const BrokerOptions& options, const ChildEnding& ending,
+                    const MemoryFile& log) {
+  const std::string text = log.tail(kShownLog);
+  if (auto objection = objection_to_database(text); !objection.empty()) {
+    return {StartErrorKind::kBadValue, std::move(objection)};
+  }
+  // mosquitto ends with this code for other reasons too; its log says which, when we have it.
+  const bool in_use =
+      ending.code == kExitPortInUse &&
+      (options.forward_log || log.content().find("Address already in use") != std::string::npos);
+  if (in_use) return port_in_use(options);
+  return {StartErrorKind::kFailed,
+          "mosquitto did not start" + (text.empty() ? std::string() : ":\n" + text)};
+}
+
 }  // namespace
 
 // A folder that only we can enter, for a socket; gone with this object. Its path leads over our
@@ -324,7 +340,6 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
   auto own_socket =
       std::make_unique<OwnSocket>(options.private_socket || (options.tls && options.tls->alone));
   if (options.private_socket && own_socket->path().empty()) return fail(cannot_start());
-  std::string log_text;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const Ports ports = choose_ports(options, own_socket->path());
     const std::uint16_t port = ports.plain != 0 ? ports.plain : ports.tls;
@@ -363,19 +378,12 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
       broker->log_ = std::move(log);
       return broker;
     }
-    log_text = log->tail(kShownLog);
-    if (auto objection = objection_to_database(log_text); !objection.empty()) {
-      return fail(StartError{StartErrorKind::kBadValue, std::move(objection)});
-    }
-    // mosquitto ends with this code for other reasons too; its log says which, when we have it.
-    if (ended->code != kExitPortInUse) break;
-    const bool in_use = log->content().find("Address already in use") != std::string::npos;
-    if (!options.forward_log && !in_use) break;
-    if (options.port != 0) return fail(port_in_use(options));
+    StartError why = error_of(options, *ended, *log);
+    const bool another_port = options.port == 0 && why.kind == StartErrorKind::kPortInUse;
+    if (!another_port) return fail(std::move(why));
   }
-  return fail(StartError{
-      StartErrorKind::kFailed,
-      "mosquitto did not start" + (log_text.empty() ? std::string() : ":\n" + log_text)});
+  return fail(StartError{StartErrorKind::kFailed,
+                         "mosquitto did not start: each port that was free was then in use"});
 }
 
 BrokerProcess::BrokerProcess(BrokerOptions options, ChildProcess child, std::uint16_t port,

@@ -115,6 +115,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   void judge(bool all = false);
   void settle_now_and_then();
   void await_acknowledgements();
+  void take_results(LoadResult& out);
   void clean_up();
   [[nodiscard]] bool is_over();
   [[nodiscard]] LoadProgress progress_now();
@@ -134,7 +135,10 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   std::map<endpoint::NetworkFault, std::size_t> injected_{};
   bool judged_all_ = false;  // the history has ended
 
-  RestartProbe probe_;  // of the thread that disturbs the broker
+  // Of the thread that disturbs the broker.
+  RestartProbe probe_;
+  std::size_t broken_promises_ = 0;
+
   std::vector<Slot> slots_;
   // Used with client libraries that do not let their threads be used.
   std::mutex queue_mutex_;
@@ -284,10 +288,12 @@ void Load::before_disturbance(endpoint::NetworkFault fault) {
   traffic_.renew();
 }
 
-void Load::after_disturbance(endpoint::NetworkFault /*fault*/) {
+void Load::after_disturbance(endpoint::NetworkFault fault) {
   hold("the broker", false);
   serve_all();
+  const std::size_t before = probe_.lost();
   probe_.read();
+  if (keeps_through(options_.durability, fault)) broken_promises_ += probe_.lost() - before;
 }
 
 // They go into the history, and are counted.
@@ -506,6 +512,14 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   }
   out.progress = progress_now();
   out.judging = judging_;
+  take_results(out);
+  if (options_.history != nullptr) out.error = options_.history->error();
+  if (out.lost.empty()) clean_up();
+  return out;
+}
+
+// What there is beside the judge's.
+void Load::take_results(LoadResult& out) {
   {
     const std::lock_guard lock(mutex_);
     out.lost = lost_;
@@ -516,21 +530,18 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   }
   out.kept = probe_.kept();
   out.not_kept = probe_.lost();
-  if (out.not_kept > 0 && options_.durability != endpoint::Durability::kNone) {
+  if (broken_promises_ > 0) {
     out.deliveries.push_back(
         {.requirement = "LIFE-DURABLE-1",
          .text = "a value that was acknowledged is gone after the broker was ended, though the "
                  "endpoint declares durability: " +
                  std::string(name(options_.durability)),
-         .times = out.not_kept});
+         .times = broken_promises_});
   }
   // Where faults of the network have ended each connection that ended, nothing that was lost with
   // one says anything of the endpoint.
   const bool explained = options_.network != nullptr && options_.network->ended_themselves() == 0;
   if (explained) out.doubts.lost = 0;
-  if (options_.history != nullptr) out.error = options_.history->error();
-  if (out.lost.empty()) clean_up();
-  return out;
 }
 
 // Each client reads what has come of it itself.
