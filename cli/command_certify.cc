@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
+#include "base/sha256.h"
 #include "base/text/output.h"
 #include "base/text/printable.h"
 #include "base/text/text_wrap.h"
@@ -17,6 +19,7 @@
 #include "concurrency/stress_phase.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/url.h"
+#include "report/certificate.h"
 #include "report/console.h"
 #include "report/environment.h"
 #include "report/github.h"
@@ -88,8 +91,34 @@ bool write_for_github(const CertifyOptions& options, const run::SuiteResult& res
 // What --sign signs: the files of the run, when they are written.
 std::vector<std::string> signed_files(const CertifyOptions& options) {
   std::vector<std::string> out = options.reports.paths();
-  out.insert(out.begin(), options.evidence);
+  out.insert(out.begin(), {options.evidence, options.certificate});
   return out;
+}
+
+// Beside the certificate.
+std::string certificate_page(const CertifyOptions& options) {
+  return options.certificate.empty()
+             ? ""
+             : std::filesystem::path(options.certificate).replace_extension(".html").string();
+}
+
+// Why there can be no certificate, as is known before the run; empty: there can, or none is
+// requested.
+std::string why_never_certified(const CertifyOptions& options) {
+  if (options.certificate.empty()) return {};
+  if (!options.certificate.ends_with(".json")) {
+    return "--certificate needs a file NAME.json: its page is NAME.html";
+  }
+  const bool is_part = run::is_filtered(options.selection) || options.selection.shards > 1 ||
+                       !options.last_failed.empty() || !options.scenarios.empty();
+  if (is_part) {
+    return "--certificate is for a run of all built-in cases: remove --run, --skip, --tag, "
+           "--requirement, --shard, --last-failed and --scenarios";
+  }
+  if (!options.baseline.file.empty()) {
+    return "--certificate is for a run without known failures: remove --baseline";
+  }
+  return {};
 }
 
 // The URL as reports may show it: without password.
@@ -153,6 +182,8 @@ std::optional<std::vector<report::Column>> read_against(const CertifyOptions& op
 bool can_write(const CertifyOptions& options) {
   report::ReportFiles files = options.reports;
   files.set("against-comment", options.against_comment);
+  files.set("certificate", options.certificate);
+  files.set("page of the certificate", certificate_page(options));
   return succeeded(report::check_writable(files));
 }
 
@@ -236,8 +267,12 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (!basis) return std::nullopt;
   options.profile = name(basis->settings.profile);
   options.edition = name(basis->settings.edition);
-  if (!choose_shard(options) || !can_sign(options.sign, signed_files(options)) ||
-      !can_write(options)) {
+  if (!choose_shard(options)) return std::nullopt;
+  if (const std::string why = why_never_certified(options); !why.empty()) {
+    print_error(why);
+    return std::nullopt;
+  }
+  if (!can_sign(options.sign, signed_files(options)) || !can_write(options)) {
     return std::nullopt;
   }
   if (!choose_last_failed(options)) return std::nullopt;
@@ -311,6 +346,40 @@ run::ExitCode gate(const CertifyOptions& options, const Plan& plan,
   return succeeded(written) ? found->exit : run::ExitCode::kInternal;
 }
 
+// The certificate and its page. Where the run has none, says why, and takes it out of `to_sign`.
+// False after an error.
+bool write_certificate(const CertifyOptions& options, const Plan& plan,
+                       const run::SuiteResult& result, std::vector<std::string>& to_sign) {
+  if (options.certificate.empty()) return true;
+  if (const std::string why = why_no_certificate(result, plan.context); !why.empty()) {
+    print_error("no certificate is written: " + why);
+    std::erase(to_sign, options.certificate);
+    return true;
+  }
+  const target::Product& product = plan.descriptor.product;
+  report::CertificateSubject subject{
+      .name = product.name, .version = product.version, .owner = product.owner};
+  if (!options.evidence.empty()) {
+    const auto evidence = read_whole_file(options.evidence, kMaxEvidenceBytes);
+    if (!evidence) {
+      print_error(evidence.error());
+      return false;
+    }
+    subject.evidence = std::filesystem::path(options.evidence).filename().string();
+    subject.evidence_sha256 = sha256_hex(*evidence);
+  }
+  if (!options.sign.empty()) subject.signing_key = fingerprint_of(options.sign);
+  const std::string json = certificate_json(result, plan.library, plan.context, subject);
+  const auto certificate = report::read_certificate({options.certificate, json});
+  if (!certificate) {
+    print_error(certificate.error());
+    return false;
+  }
+  return succeeded(report::write_file(options.certificate, json)) &&
+         succeeded(report::write_file(certificate_page(options),
+                                      certificate_html(*certificate, plan.library.catalogue)));
+}
+
 // A run that could not begin: the reports say why.
 run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
                         run::ExitCode code) {
@@ -320,6 +389,7 @@ run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::st
   const bool written = write_reports(options, result, plan.library.catalogue, plan.context);
   const bool compared = gate(options, plan, result) != run::ExitCode::kInternal;
   const bool shown = write_for_github(options, result, plan.library.catalogue, plan.context);
+  if (!options.certificate.empty()) print_error("no certificate is written: " + reason);
   return written && compared && shown ? code : run::ExitCode::kInternal;
 }
 
@@ -552,7 +622,9 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                                           .stopped_because = plan.context.stopped_because,
                                           .endpoint_lost = result.endpoint_lost}),
       written, spare_place());
-  if (!written || !shown || !kept || !sign_files(options.sign, signed_files(options)))
+  std::vector<std::string> to_sign = signed_files(options);
+  const bool certified = kept && write_certificate(options, plan, result, to_sign);
+  if (!written || !shown || !certified || !sign_files(options.sign, to_sign))
     return run::ExitCode::kInternal;
   return settled(options, result, known.error().value_or(code));
 }

@@ -130,6 +130,9 @@ void stop_early();
 // To standard error and standard output, immediately.
 void print(const record::Said& said);
 
+// Of a file of evidence, which has 256 MiB before compression at most.
+inline constexpr std::size_t kMaxEvidenceBytes = std::size_t{300} << 20U;
+
 // "2026-01-01T00:00:00Z"
 [[nodiscard]] std::string utc_now();
 

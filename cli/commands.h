@@ -50,7 +50,8 @@ struct CertifyOptions : RunFlags {
   std::size_t max_failures = 0;  // end the run after this many; 0: run all cases
   std::string last_failed{};     // a JSON report: only what did not pass there
   std::string evidence{};        // a file that gets all requests and responses
-  std::string sign{};            // a key: signs the evidence and the reports
+  std::string certificate{};     // NAME.json, which gets the certificate of a whole run
+  std::string sign{};            // a key: signs the evidence, the reports and the certificate
   std::string resume{};          // file of a killed run, which is resumed
   // Concurrent clients when the cases have finished: none, short, or a duration. Empty: short
   // for a run of all built-in cases, or the first shard of one, else none.
@@ -137,8 +138,9 @@ struct VerifyOptions {
   std::string allowed_signers{};  // a file, as ssh-keygen reads it; empty: any key will do
   std::string signer{};           // of that file; empty: any of them
 };
-// Is the file what was signed? kConformant; kFailed when it was changed, or is of another's key;
-// kUsage when something that this takes is missing.
+// Is the file what was signed? kConformant; kFailed when it was changed, or is of another's key, or
+// is a certificate whose evidence was changed; kInconclusive when it is a certificate that nobody
+// has signed; kUsage when something that this takes is missing.
 [[nodiscard]] run::ExitCode verify(const VerifyOptions& options);
 
 struct CheckOptions {

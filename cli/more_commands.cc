@@ -64,12 +64,14 @@ void add_judge_clients(CLI::App& app, JudgeClientsOptions& options, Action& acti
 void add_verify(CLI::App& app, VerifyOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("verify",
-                         "Verify the signature of a report or evidence file\n\n"
-                         "For files that certify --sign has signed (docs/EVIDENCE.md).");
+                         "Verify the signature of a report, evidence file or certificate\n\n"
+                         "For files that certify --sign has signed (docs/EVIDENCE.md). Of a "
+                         "certificate, checks the evidence beside it, too, and says what it is "
+                         "worth (docs/CERTIFICATES.md).");
   command->footer(
-      "Exit codes: 0 the signature is valid, 1 the file was changed or another key signed it, "
-      "2 usage");
-  command->add_option("file", options.file, "Evidence, or a report")->required();
+      "Exit codes: 0 the signature is valid, 1 the file or its evidence was changed or another key "
+      "signed it, 2 usage, 4 a certificate that is not signed");
+  command->add_option("file", options.file, "Evidence, a report or a certificate")->required();
   command->add_option("--signature", options.signature, "The signature (default: FILE.sig)");
   CLI::Option* allowed = command->add_option(
       "--allowed-signers", options.allowed_signers,

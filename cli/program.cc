@@ -51,8 +51,13 @@ void add_course(CLI::App& command, CertifyOptions& options) {
       "--evidence", options.evidence,
       "Write all requests and responses to this file during the run; fencepost judge "
       "repeats the verdicts from it (docs/EVIDENCE.md)");
+  command
+      .add_option("--certificate", options.certificate,
+                  "Write a certificate of a whole run, NAME.json, and its page NAME.html "
+                  "(docs/CERTIFICATES.md)")
+      ->check(report_file());
   command.add_option("--sign", options.sign,
-                     "Sign the evidence and the reports with this SSH key: FILE.sig, which "
+                     "Sign evidence, reports and certificate with this SSH key: FILE.sig, which "
                      "fencepost verify and ssh-keygen -Y verify check (namespace fencepost)");
   command.add_option("--resume", options.resume,
                      "Resume a run that was killed, from its file REPORT.unfinished or its "

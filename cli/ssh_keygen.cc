@@ -96,6 +96,13 @@ Result<void, std::string> check_signing(const std::string& key) {
   return {};
 }
 
+std::string fingerprint_of(const std::string& key) {
+  const auto said = keygen({"-l", "-f", key});
+  const std::size_t begin = said ? said->text.find("SHA256:") : std::string::npos;
+  if (begin == std::string::npos) return {};
+  return said->text.substr(begin, said->text.find(' ', begin) - begin);
+}
+
 Result<void, std::string> sign_file(const std::string& key, const std::string& file) {
   // To its standard output: it would write a file where anything may stand.
   const auto said = keygen({"-Y", "sign", "-n", kSignatureNamespace, "-f", key}, file);

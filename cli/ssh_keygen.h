@@ -15,6 +15,9 @@ inline constexpr const char* kSignatureNamespace = "fencepost";
 // Is the program there, and the key a file? The error says what to do.
 [[nodiscard]] Result<void, std::string> check_signing(const std::string& key);
 
+// "SHA256:...", by which ssh-keygen names the key; empty: `key` is not a key.
+[[nodiscard]] std::string fingerprint_of(const std::string& key);
+
 // Writes FILE.sig, in the place of an older one. `key`: a private key, or the public one of a key
 // that an agent has.
 [[nodiscard]] Result<void, std::string> sign_file(const std::string& key, const std::string& file);

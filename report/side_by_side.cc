@@ -86,9 +86,8 @@ std::set<std::string> ids_in(const json& object, const char* list) {
   return out;
 }
 
-// What a report says twice and not alike, in any version of reports; empty: nothing. It was changed
-// then, and shows nothing.
-std::string contradiction_in(const json& document, const Column& column) {
+// What a report says twice of its cases, and not alike; empty: nothing.
+std::string contradiction_of_cases(const json& document, const Column& column) {
   const auto list = document.find("cases");
   if (list == document.end() || !list->is_array()) return "it has no cases";
   std::map<std::string, std::size_t> counted;
@@ -123,20 +122,33 @@ std::string contradiction_in(const json& document, const Column& column) {
       return "no root cause explains the failure of " + text::one_line(*failed.begin());
     }
   }
+  const json selected = member(document, "selected");
+  if (selected.is_object() && member_number<std::size_t>(selected, "cases") != list->size()) {
+    return fmt::format("it has {}, and says that others were selected",
+                       text::counted(list->size(), "case"));
+  }
+  return {};
+}
+
+// What a report says twice and not alike, in any version of reports; empty: nothing. It was changed
+// then, and shows nothing.
+std::string contradiction_in(const json& document, const Column& column) {
+  if (!column.is_certificate) {
+    if (std::string wrong = contradiction_of_cases(document, column); !wrong.empty()) return wrong;
+  }
   for (const auto& [id, finding] : column.findings) {
     const auto state = column.states.find(id);
     if (finding.verdict == "failed" && state != column.states.end() && state->second == "passed") {
       return text::one_line(id) + " has failed and also passed";
     }
   }
-  const bool is_well = counted["failed"] + counted["inconclusive"] + counted["not_run"] == 0;
+  const auto counted = [&](const char* word) {
+    const auto found = column.cases.find(word);
+    return found == column.cases.end() ? 0 : found->second;
+  };
+  const bool is_well = counted("failed") + counted("inconclusive") + counted("not_run") == 0;
   const bool says_so = column.exit_code == static_cast<int>(run::ExitCode::kConformant);
   if (says_so && !is_well) return "its exit code is 0, but not all of its cases passed";
-  const json selected = member(document, "selected");
-  if (selected.is_object() && member_number<std::size_t>(selected, "cases") != list->size()) {
-    return fmt::format("it has {}, and says that others were selected",
-                       text::counted(list->size(), "case"));
-  }
   for (const auto& [name, phase] : column.phases) {
     if (says_so && !phase.broken.empty())
       return fmt::format("its exit code is 0, but `{}` found a broken rule", name);
@@ -350,6 +362,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
              .edition = member_text(document, "wording"),
              .dialect = member_text(document, "dialect_observed"),
              .stopped_because = member_text(document, "stopped_because"),
+             .is_certificate = member_text(document, "format") == kCertificateFormat,
              .strict = member(document, "strict") == json(true),
              .endpoint_lost = member(document, "endpoint_lost") == json(true),
              .seed = member_number<std::uint64_t>(document, "seed"),
@@ -383,6 +396,7 @@ Result<Column, std::string> read_column(const scenario::SourceFile& file, const 
     return wrong(wrong_in_it + "; the file was changed after it was written");
   }
   out.part = part_in(document);
+  if (out.is_certificate) return out;
   for (const json& entry : document["cases"]) {
     if (entry.is_object()) out.results.emplace(member_text(entry, "id"), case_in(entry));
   }

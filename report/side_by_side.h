@@ -59,7 +59,10 @@ struct ColumnPhase {
   std::set<std::string> broken{};  // requirements; no warnings
 };
 
-// One run, as its JSON report has it.
+// The member "format" of a certificate: certificate.h.
+inline constexpr const char* kCertificateFormat = "fencepost-certificate";
+
+// One run, as its JSON report or its certificate has it.
 struct Column {
   std::string name;
   std::string file;
@@ -74,6 +77,7 @@ struct Column {
   std::string stopped_because;
   std::string part{};  // "1 of 1927 cases selected"; empty: all were
   int exit_code = 0;
+  bool is_certificate = false;  // which has no cases
   bool strict = false;
   bool endpoint_lost = false;
   std::uint64_t seed = 0;
@@ -89,8 +93,8 @@ struct Column {
   SeenWords seen{};                                 // by open requirement: its outcomes
 };
 
-// Reads a JSON report of certify or merge. `name`: empty for that of the endpoint. The error says
-// which file, what is wrong and what to do.
+// Reads a JSON report of certify or merge, or a certificate. `name`: empty for that of the
+// endpoint. The error says which file, what is wrong and what to do.
 [[nodiscard]] Result<Column, std::string> read_column(const scenario::SourceFile& file,
                                                       const std::string& name);
 
@@ -106,7 +110,7 @@ struct ComparedRow {
   bool differs = false;
   // For forms and unspecified points: the cases that saw it otherwise in one run than in another.
   // They decide whether it differs: what only one run has seen is no difference, the other did not
-  // come so far.
+  // come so far. Certificates do not have them.
   std::vector<std::string> cases{};
 };
 

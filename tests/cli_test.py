@@ -317,6 +317,7 @@ class CommandLine(CliTest):
 
 # Options that mean the same in several commands, and yet have a text of their own in these, with the reason.
 OWN_TEXTS = {
+    "--certificate": (("serve",), "one of TLS, not of a run"),
     "--clock-offset": (("stress", "judge-clients"), "serve sets a clock; these take what certify or a person has measured"),
     "--duration": (("explore", "record"), "what ends, and its default"),
     "--edition": (("explore", "judge", "list"), "another default"),

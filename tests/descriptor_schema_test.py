@@ -42,6 +42,8 @@ GOOD = {
     "durations": "url: mqtt://host\ntimeout: 100ms\nclock_tolerance: 0ms",
     "a deep prefix": "url: mqtt://host\nkey_prefix: a/b-c_d.e",
     "the longest prefix": f"url: mqtt://host\nkey_prefix: {'x' * 64}",
+    "a product": "url: 'inproc:'\nproduct: {name: A store, version: '2.1', owner: Example}",
+    "a product that has a name alone": "url: mqtt://host\nproduct: {name: A}",
     "a note": "url: mqtt://host\nnote: 'any: text'",
 }
 BAD = {
@@ -89,6 +91,11 @@ BAD = {
     "hooks without command": "url: mqtt://host\nhooks: {timeout: 5s}",
     "an empty command": "url: mqtt://host\nhooks: {restart: ''}",
     "an unknown hook": "url: mqtt://host\nhooks: {restart: x, stop: y}",
+    "a product without a name": "url: mqtt://host\nproduct: {version: '1'}",
+    "a product with an empty name": "url: mqtt://host\nproduct: {name: ''}",
+    "a product of two lines": 'url: mqtt://host\nproduct: {name: "a\\nb"}',
+    "a product with a long name": f"url: mqtt://host\nproduct: {{name: {'x' * 101}}}",
+    "a version that is a number": "url: mqtt://host\nproduct: {name: a, version: 2.1}",
     "a note that is a list": "url: mqtt://host\nnote: [a]",
     "roles for embedded": "url: embedded\nroles: {}",
     "capabilities for embedded": "url: embedded\ncapabilities: {quota: 5}",

@@ -111,6 +111,8 @@ GIVEN = {
     "base/text/colour.h": "bool on_terminal;",
     "endpoint/late_pubacks.h": "std::uint64_t counted; std::string_view bytes_of_the_broker; LatePubacks::Moment now, later;",
     "endpoint/endpoint.h": "codec::Message request;",
+    "concurrency/stress/restart_probe.h": "endpoint::Session& session; std::int64_t wall_ms; void restart();",
+    "fuzz/judged_store.h": "workload::Trace trace; codec::DialectId dialect;",
     "fuzz/input_reader.h": "const std::uint8_t* data; std::size_t size;",
     "fuzz/service_driver.h": "std::string_view bytes;",
     "fuzz/store_driver.h": "workload::Trace trace;",

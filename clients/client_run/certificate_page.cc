@@ -154,7 +154,7 @@ std::string cases_html(const ClientSuiteResult& result) {
     if (each.verdict == CaseVerdict::kFailed) ++area.failed;
     area.rows += row_html(each);
   }
-  std::string out;
+  std::string out = "<h2 id=\"p_cases\">All cases</h2>\n";
   for (const std::string& name : order) {
     const Area& area = areas[name];
     const std::string failed =

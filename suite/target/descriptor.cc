@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/text/printable.h"
 #include "endpoint/packet_size.h"
 #include "endpoint/url.h"
 #include "suite/scenario/yaml_reader.h"
@@ -19,6 +20,7 @@ constexpr std::int64_t kMaxKeys = 100'000;      // that a case fills in reasonab
 constexpr std::int64_t kMinPacketSize = 1'024;  // a request without value has some 300 bytes
 constexpr std::size_t kMaxKeyPrefixLength = 64;
 constexpr std::size_t kMaxClientIdLength = 64;
+constexpr std::size_t kMaxProductText = 100;
 
 // Letters that mean nothing in a pattern of keys, as the prefix goes into rules of access.
 bool is_key_prefix(std::string_view text) {
@@ -75,6 +77,7 @@ class DescriptorLoader {
     });
     with("hooks", [this](scenario::YamlNode node) { load_hooks(node); });
     with("durability", [this](scenario::YamlNode node) { load_durability(node); });
+    with("product", [this](scenario::YamlNode node) { load_product(node); });
     with("note", [this](scenario::YamlNode node) { (void)reader_.text(node, "note"); });
     return std::move(out_);
   }
@@ -126,6 +129,20 @@ class DescriptorLoader {
     if (!out_.edition) {
       reader_.diagnose(node, key + " must be auto, preview or ga, not \"" + *word + "\"");
     }
+  }
+
+  void load_product(scenario::YamlNode node) {
+    if (!reader_.check_map(node, "product", fields::kProduct, {"name"})) return;
+    const auto line = [&](const char* key) {
+      const scenario::YamlNode member = node.member(key);
+      const auto out = member.is_defined() ? reader_.text(member, key) : std::string();
+      if (out && (out->size() > kMaxProductText || text::one_line(*out) != *out)) {
+        reader_.diagnose(member, std::string(key) + " must be one line of at most 100 bytes");
+      }
+      return out.value_or("");
+    };
+    out_.product = {.name = line("name"), .version = line("version"), .owner = line("owner")};
+    if (out_.product.name.empty()) reader_.diagnose(node, "product needs a name that is not empty");
   }
 
   void load_tls(scenario::YamlNode node) {

@@ -21,6 +21,13 @@ namespace fencepost::target {
 // The role whose credentials every client uses that names no other.
 inline constexpr const char* kDefaultRole = "default";
 
+// What an endpoint is, as its owner says; for certificates.
+struct Product {
+  std::string name{};  // empty: the URL has to do
+  std::string version{};
+  std::string owner{};
+};
+
 struct Descriptor {
   std::string url = "embedded";
   // TLS files, credentials, capabilities; host and port come from the URL.
@@ -36,6 +43,7 @@ struct Descriptor {
   std::map<std::string, Hook, std::less<>> hooks{};  // by what they do: "restart", "kill"
   // What the store claims; of our own ones see durability_of().
   endpoint::Durability durability = endpoint::Durability::kNone;
+  Product product{};
   // The environment variables that passwords came from, by role.
   std::map<std::string, std::string> password_variables{};
 };

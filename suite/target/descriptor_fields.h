@@ -25,8 +25,10 @@ inline constexpr std::array kDescriptor = {"url"sv,
                                            "hooks"sv,
                                            "durability"sv,
                                            "note"sv,
+                                           "product"sv,
                                            "expiry_tolerance"sv,
                                            "disconnect_settling"sv};
+inline constexpr std::array kProduct = {"name"sv, "version"sv, "owner"sv};
 inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
 inline constexpr std::array kRole = {"user"sv,        "password"sv, "password_env"sv,
                                      "certificate"sv, "key"sv,      "client_id"sv};

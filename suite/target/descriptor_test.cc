@@ -269,6 +269,7 @@ TEST(DescriptorSchema, HasTheKeysOfTheLoader) {
   namespace fields = descriptor_fields;
   const Mapping kTable[] = {
       {"", fields::kDescriptor},
+      {"/definitions/product", fields::kProduct},
       {"/definitions/tls", fields::kTls},
       {"/definitions/role", fields::kRole},
       {"/definitions/capabilities", fields::kCapabilities},
@@ -281,7 +282,7 @@ TEST(DescriptorSchema, HasTheKeysOfTheLoader) {
     EXPECT_EQ(mapping.at("additionalProperties"), false) << row.pointer;
   }
   // A mapping that no row names would escape the comparison.
-  EXPECT_EQ(schema().at("definitions").size(), std::size(kTable) - 1 + 1);  // and durations
+  EXPECT_EQ(schema().at("definitions").size(), std::size(kTable) - 1 + 2);  // and durations, lines
 }
 
 // --- what is said against what is seen
