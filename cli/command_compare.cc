@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "base/text/output.h"
 #include "base/text/text_wrap.h"
 #include "cli/command_support.h"
@@ -16,6 +17,7 @@
 #include "report/report_read.h"
 #include "report/saved_run.h"
 #include "report/side_by_side.h"
+#include "report/site.h"
 #include "suite/scenario/library.h"
 
 namespace fencepost::cli {
@@ -174,12 +176,83 @@ run::ExitCode open_columns(const CompareOptions& options, const scenario::Librar
   return run::ExitCode::kConformant;
 }
 
+// The files that are named, and the JSON files of the folders. False after an error.
+bool list_certificates(const std::vector<std::string>& places, std::vector<std::string>& out) {
+  namespace fs = std::filesystem;
+  for (const std::string& place : places) {
+    std::error_code failed;
+    if (!fs::is_directory(place, failed)) {
+      out.push_back(place);
+      continue;
+    }
+    const std::size_t before = out.size();
+    for (fs::directory_iterator each(place, failed), end; !failed && each != end;
+         each.increment(failed)) {
+      if (each->path().extension() == ".json") out.push_back(each->path().string());
+    }
+    if (failed) {
+      print_error(fmt::format("cannot read {}: {}", place, failed.message()));
+      return false;
+    }
+    std::sort(out.begin() + static_cast<std::ptrdiff_t>(before), out.end());
+  }
+  return true;
+}
+
+Result<report::SiteCertificate, std::string> read_certificate(const std::string& path) {
+  auto content = read_whole_file(path);
+  if (!content) return fail(std::move(content.error()));
+  auto certificate = report::read_certificate({path, *content});
+  if (!certificate) return fail(std::move(certificate.error()));
+  constexpr std::size_t kMaxSignature = 65'536;
+  const auto signature = read_whole_file(path + ".sig", kMaxSignature);
+  return report::SiteCertificate{std::move(*certificate), std::move(*content),
+                                 signature ? *signature : ""};
+}
+
+run::ExitCode write_site(const CompareOptions& options, const scenario::Library& library) {
+  std::vector<std::string> files;
+  if (!list_certificates(options.runs, files)) return run::ExitCode::kUsage;
+  std::vector<report::SiteCertificate> read;
+  for (const std::string& file : files) {
+    auto certificate = read_certificate(file);
+    if (certificate) {
+      read.push_back(std::move(*certificate));
+    } else {
+      print_error(certificate.error());
+    }
+  }
+  if (read.empty()) {
+    print_error("no certificate for a site: certify --certificate FILE writes one");
+    return run::ExitCode::kUsage;
+  }
+  const std::size_t used = read.size();
+  const std::filesystem::path folder = options.site;
+  for (const char* each : {"badges", "certificates"}) {
+    std::error_code failed;
+    std::filesystem::create_directories(folder / each, failed);
+    if (failed) {
+      print_error(fmt::format("cannot make {}: {}", (folder / each).string(), failed.message()));
+      return run::ExitCode::kUsage;
+    }
+  }
+  for (const report::SiteFile& file : site_of(std::move(read), library.catalogue)) {
+    if (!succeeded(report::write_file((folder / file.path).string(), file.content))) {
+      return run::ExitCode::kInternal;
+    }
+  }
+  text::print("{}: {}, {} left out\n", (folder / "index.html").string(),
+              text::counted(used, "certificate"), files.size() - used);
+  return used == files.size() ? run::ExitCode::kConformant : run::ExitCode::kFailed;
+}
+
 }  // namespace
 
 run::ExitCode compare(const CompareOptions& options) {
   if (!succeeded(report::check_writable(options.written))) return run::ExitCode::kUsage;
   const auto library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
+  if (!options.site.empty()) return write_site(options, *library);
   std::vector<report::Column> columns;
   const run::ExitCode opened = open_columns(options, *library, columns);
   if (opened != run::ExitCode::kConformant) return opened;

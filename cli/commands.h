@@ -225,12 +225,14 @@ struct CompareOptions {
   std::optional<std::uint64_t> seed{};
   std::string scenarios{};
   report::ReportFiles written{};
+  std::string site{};  // a folder that gets a site of `runs`, certificates or folders of them
   bool quiet = false;  // the last line only
   std::string program = "fencepost";
 };
 // Runs side by side. kConformant when they are alike, kFailed when they differ, kUnreachable when
 // an endpoint was lost, kInconclusive when some cases could not be compared, kNothingSelected when
-// none was.
+// none was. With `site`, the site instead: kConformant, kFailed when a certificate is left out,
+// kUsage when there is none.
 [[nodiscard]] run::ExitCode compare(const CompareOptions& options);
 
 struct CertifyAllOptions {

@@ -79,7 +79,7 @@ constexpr OptionGroup kOptionGroups[] = {
     {"", "Baseline and evidence", "baseline update-baseline",
      "against evidence certificate sign resume"},
     {"list", "Output", "json", ""},
-    {"", "Output", "out out-dir history slack record explain quiet verbose help",
+    {"", "Output", "out out-dir site history slack record explain quiet verbose help",
      "trace show open-routing"},
     {"", "Reports (FILE may be -, standard output)", "json junit html sarif markdown",
      "against-comment badge transcripts no-github"},
@@ -232,7 +232,7 @@ std::string value_name(CLI::Option& option) {
        "reports histories signature allowed-signers file last-failed ready-file tls certificate "
        "key client-ca password-file database json"},
       {"PATH", "scenarios replay paths"},
-      {"FOLDER", "out-dir folder"},
+      {"FOLDER", "out-dir site folder"},
       {"GLOB", "run skip ignore"},
       {"ID", "requirement id node-id"},
       {"TAG", "tag"},

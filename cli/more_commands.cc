@@ -172,10 +172,11 @@ void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
   command->footer(
       "Exit codes: 0 no difference, 1 the runs differ, 2 usage or unreadable report, 3 endpoint "
       "unreachable or lost, 4 no difference, but some cases could not be compared, 5 no case "
-      "compared, 130 interrupted");
+      "compared, 130 interrupted; of a site: 0 written, 1 without some certificates, 2 usage");
   command
       ->add_option("runs", options.runs,
-                   "JSON reports of certify or merge, descriptors (*.yaml) or endpoints (embedded, "
+                   "JSON reports of certify or merge, certificates, descriptors (*.yaml) or "
+                   "endpoints (embedded, "
                    "inproc:, mqtt://...), each a column; NAME=FILE names it")
       ->required();
   command
@@ -199,6 +200,13 @@ void add_compare(CLI::App& app, CompareOptions& options, Action& action) {
   add_scenarios(*command, options.scenarios);
   add_report(*command, options.written, "html");
   add_report(*command, options.written, "json", "(docs/compare.schema.json)");
+  CLI::Option* site = command->add_option(
+      "--site", options.site,
+      "Make a site of certificates, or folders of them, in this folder (docs/CERTIFICATES.md)");
+  for (const char* name :
+       {"--profile", "--strict", "--run", "--skip", "--tag", "--requirement", "--html", "--json"}) {
+    site->excludes(command->get_option(name));
+  }
   command->add_flag("-q,--quiet", options.quiet, "Print the last line only");
   command->callback([&] { action = [&] { return compare(options); }; });
 }

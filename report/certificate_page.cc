@@ -58,7 +58,10 @@ std::string not_run(const Certificate& certificate) {
   return sheet("What was not run, and why", "<ul class=\"plain\">\n" + items + "</ul>\n");
 }
 
-std::string broken_rules(const Certificate& certificate, const scenario::Catalogue& catalogue) {
+}  // namespace
+
+std::string broken_rules_html(const Certificate& certificate,
+                              const scenario::Catalogue& catalogue) {
   std::string items;
   std::size_t shown = 0;
   for (const auto& [id, finding] : certificate.column.findings) {
@@ -74,16 +77,14 @@ std::string broken_rules(const Certificate& certificate, const scenario::Catalog
   return sheet("Broken rules", "<ul class=\"plain broken-rules\">\n" + items + "</ul>\n");
 }
 
-}  // namespace
-
-std::string points_html(const Column& column) {
+std::string points_sheet_html(const Column& column) {
   std::string out;
   for (const auto& [id, outcomes] : column.seen) {
     out += fmt::format("<li><span class=\"id\">{}</span> {}</li>\n", page::html(id),
                        page::html(fmt::format("{}", fmt::join(outcomes, ", "))));
   }
-  return out.empty() ? "<p>None was observed.</p>\n"
-                     : "<ul class=\"points-seen\">\n" + out + "</ul>\n";
+  return sheet("Unspecified behaviour that was observed",
+               out.empty() ? "<p>None.</p>\n" : "<ul class=\"points-seen\">\n" + out + "</ul>\n");
 }
 
 std::string score_text(const Certificate& certificate) {
@@ -117,10 +118,10 @@ std::string certificate_html(const Certificate& certificate, const scenario::Cat
        .document = fmt::format("{}: {}", subject, sign.title),
        .version = certificate.column.suite_version},
       {{"facts", ""},
-       {"differences", broken_rules(certificate, catalogue)},
+       {"differences", broken_rules_html(certificate, catalogue)},
        {"advice", fmt::format("<div class=\"sheets\">\n{}<div>\n{}{}</div></div>\n",
                               about(certificate), bounds(certificate), not_run(certificate))},
-       {"cases", sheet("Unspecified behaviour that was observed", points_html(certificate.column)) +
+       {"cases", points_sheet_html(certificate.column) +
                      sheet("What it is worth", "<ul class=\"plain\">\n" + worth + "</ul>\n")}});
 }
 

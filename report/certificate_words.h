@@ -20,7 +20,15 @@ struct VerdictSign {
 // "398 of 412 MUST rules met".
 [[nodiscard]] std::string score_text(const Certificate& certificate);
 
-// The list of the unspecified behaviour that a run has seen, as HTML.
-[[nodiscard]] std::string points_html(const Column& column);
+// Parts of pages, as HTML: the unspecified behaviour that a run has seen, and the rules that it has
+// shown to be broken; nothing where there are none of these.
+[[nodiscard]] std::string points_sheet_html(const Column& column);
+[[nodiscard]] std::string broken_rules_html(const Certificate& certificate,
+                                            const scenario::Catalogue& catalogue);
+
+// The way to the other pages of a site.
+inline constexpr const char* kSiteLinks =
+    "<nav class=\"of\" aria-label=\"Site\"><a href=\"index.html\">Implementations</a> "
+    "<a href=\"rules.html\">Rules</a></nav>\n";
 
 }  // namespace fencepost::report

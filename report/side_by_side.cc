@@ -427,8 +427,12 @@ SideBySide side_by_side(std::vector<Column> columns, const scenario::Catalogue& 
       columns, &Column::states, [](const std::string& state) { return state; }, catalogue);
   out.forms = rows_of(columns, &Column::forms, words_of, catalogue);
   out.unspecified_points = rows_of(columns, &Column::seen, words_of, catalogue);
-  note_cases(columns, &ColumnCase::forms, out.forms);
-  note_cases(columns, &ColumnCase::unspecified_points, out.unspecified_points);
+  out.certificates = std::all_of(columns.begin(), columns.end(),
+                                 [](const Column& column) { return column.is_certificate; });
+  if (!out.certificates) {
+    note_cases(columns, &ColumnCase::forms, out.forms);
+    note_cases(columns, &ColumnCase::unspecified_points, out.unspecified_points);
+  }
   out.columns = std::move(columns);
   add_cases(catalogue, out);
   return out;
@@ -439,7 +443,7 @@ run::ExitCode exit_code(const SideBySide& found) {
   const bool lost = std::any_of(found.columns.begin(), found.columns.end(),
                                 [](const Column& column) { return column.endpoint_lost; });
   if (lost) return run::ExitCode::kUnreachable;
-  if (found.compared == 0) return run::ExitCode::kNothingSelected;
+  if (found.compared == 0 && !found.certificates) return run::ExitCode::kNothingSelected;
   return found.cases.empty() ? run::ExitCode::kConformant : run::ExitCode::kInconclusive;
 }
 

@@ -122,8 +122,9 @@ struct SideBySide {
   std::vector<ComparedRow> cases;
   std::vector<ComparedRow> forms;
   std::vector<ComparedRow> unspecified_points;
-  std::size_t compared = 0;  // cases that all runs decided
-  std::size_t skipped = 0;   // cases that all runs skipped
+  std::size_t compared = 0;   // cases that all runs decided
+  std::size_t skipped = 0;    // cases that all runs skipped
+  bool certificates = false;  // alone: there are no cases
 
   [[nodiscard]] bool differs() const;
 };
@@ -157,8 +158,9 @@ struct ColumnScore {
 // As docs/compare.schema.json says.
 [[nodiscard]] std::string side_by_side_json(const SideBySide& found,
                                             const scenario::Catalogue& catalogue);
-// One self-contained page.
+// One self-contained page; `links`: HTML below its head.
 [[nodiscard]] std::string side_by_side_html(const SideBySide& found,
-                                            const scenario::Catalogue& catalogue);
+                                            const scenario::Catalogue& catalogue,
+                                            const std::string& links = {});
 
 }  // namespace fencepost::report

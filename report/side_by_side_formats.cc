@@ -364,6 +364,11 @@ std::string side_by_side_text(const SideBySide& found, const scenario::Catalogue
 }
 
 std::string side_by_side_verdict(const SideBySide& found) {
+  if (found.certificates) {
+    const std::string all = text::counted(found.columns.size(), "certificate");
+    return found.differs() ? fmt::format("{} differ in {}", all, what_differs(found))
+                           : all + ": no difference";
+  }
   const std::string runs = text::counted(found.columns.size(), "run");
   const std::string compared = text::counted(found.compared, "case") + " compared";
   if (found.differs())
@@ -380,13 +385,15 @@ std::string side_by_side_json(const SideBySide& found, const scenario::Catalogue
          "\n";
 }
 
-std::string side_by_side_html(const SideBySide& found, const scenario::Catalogue& catalogue) {
+std::string side_by_side_html(const SideBySide& found, const scenario::Catalogue& catalogue,
+                              const std::string& links) {
   const page::PageHeader head = page_header_of(found);
-  return page::verdict_page(page::compare_page_files(), head,
-                            {.product = "runs side by side",
-                             .main = "tables",
-                             .document = head.title + ": runs side by side"},
-                            {{"data", page::data_island(compare_document(found, catalogue))}});
+  return page::verdict_page(
+      page::compare_page_files(), head,
+      {.product = "runs side by side",
+       .main = "tables",
+       .document = head.title + ": runs side by side"},
+      {{"links", links}, {"data", page::data_island(compare_document(found, catalogue))}});
 }
 
 }  // namespace fencepost::report

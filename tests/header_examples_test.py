@@ -71,6 +71,8 @@ GIVEN = {
     "traffic/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",
     "report/saved_run.h": "scenario::Library library;",
+    "report/certificate.h": "scenario::Library library; run::SuiteResult result; ReportContext context;",
+    "report/site.h": "scenario::Library library; std::vector<SiteCertificate> certificates;",
     "report/resume.h": "run::SuiteOptions suite; scenario::Library library;",
     "suite/run/case_runner.h": "endpoint::Endpoint& endpoint; scenario::Case test_case;",
     "suite/run/path_times.h": "struct { endpoint::Duration round_trip_p99; } preflight;"

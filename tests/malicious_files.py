@@ -53,6 +53,7 @@ FORMATS = {
     "baseline-list": ("f.txt", ["certify", *ONE_CASE, "--baseline", "{}"], "set.*  # known\n"),
     "report": ("f.json", ["merge", "{}"], None),
     "report-compare": ("f.json", ["compare", "{}", "{}"], None),
+    "report-site": ("f.json", ["compare", "--site", "site", "{}"], None),
     "report-matrix": ("f.json", ["matrix", "--report", "{}"], None),
     "report-failed": ("f.json", ["certify", "--dry-run", "--last-failed", "{}"], None),
     "history": ("f.jsonl", ["check", "{}"], HISTORY),
