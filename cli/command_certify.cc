@@ -115,6 +115,9 @@ std::string why_never_certified(const CertifyOptions& options) {
     return "--certificate is for a run of all built-in cases: remove --run, --skip, --tag, "
            "--requirement, --shard, --last-failed and --scenarios";
   }
+  if (!options.resume.empty()) {
+    return "--certificate is for a run in one piece, whose evidence is whole: remove --resume";
+  }
   if (!options.baseline.file.empty()) {
     return "--certificate is for a run without known failures: remove --baseline";
   }

@@ -1,7 +1,8 @@
 // fencepost verify: is the signature of a file valid, and what is a certificate worth?
 
 #include <filesystem>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -68,8 +69,15 @@ run::ExitCode check_certificate(const Verification& what, const report::Certific
   const run::ExitCode of_signature =
       is_signed ? check_signature(what, read.subject.signing_key) : run::ExitCode::kInconclusive;
   const run::ExitCode of_evidence = check_evidence(what.file, read.subject);
-  for (const std::string& sentence : worth_of(read)) text::print("{}\n", sentence);
-  return of_evidence == run::ExitCode::kConformant ? of_signature : of_evidence;
+  if (of_evidence != run::ExitCode::kConformant) return of_evidence;
+  const bool sound = of_signature == run::ExitCode::kConformant || !is_signed;
+  // The first sentence is about the key that it names.
+  const bool names_key = is_signed == !read.subject.signing_key.empty();
+  const std::vector<std::string> worth = worth_of(read);
+  for (std::size_t i = names_key ? 0 : 1; sound && i < worth.size(); ++i) {
+    text::print("{}\n", worth[i]);
+  }
+  return of_signature;
 }
 
 }  // namespace

@@ -390,7 +390,7 @@ std::string side_by_side_html(const SideBySide& found, const scenario::Catalogue
   const page::PageHeader head = page_header_of(found);
   return page::verdict_page(
       page::compare_page_files(), head,
-      {.product = "runs side by side",
+      {.product = found.certificates ? "conformance results" : "runs side by side",
        .main = "tables",
        .document = head.title + ": runs side by side"},
       {{"links", links}, {"data", page::data_island(compare_document(found, catalogue))}});

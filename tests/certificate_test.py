@@ -72,6 +72,7 @@ class CertificateTest(harness.FolderTest):
         found = self.verify("right.json")
         self.assertEqual(1, found.returncode, found.stdout)
         self.assertIn("right.fpe is not the evidence of this run", found.stderr)
+        self.assertNotIn("It is signed", found.stdout)
         (self.folder / "right.fpe").unlink()
         found = self.verify("right.json")
         self.assertEqual((0, True), (found.returncode, "right.fpe is not here" in found.stdout), found.stderr)
@@ -84,6 +85,9 @@ class CertificateTest(harness.FolderTest):
         self.write("mine.json", json.dumps(document))
         found = self.verify("mine.json")
         self.assertEqual((4, True), (found.returncode, "It is not signed: anybody may have written it." in found.stdout))
+        harness.must("ssh-keygen", "-q", "-Y", "sign", "-n", "fencepost", "-f", self.folder / "me", self.folder / "mine.json")
+        found = self.verify("mine.json")
+        self.assertEqual((0, False), (found.returncode, "not signed" in found.stdout), found.stderr)
         document["exit_code"], document["verdict"] = 1, "conformant"
         self.write("mine.json", json.dumps(document))
         found = self.verify("mine.json")
@@ -102,6 +106,8 @@ class CertificateTest(harness.FolderTest):
                           ["--last-failed", "right.json"], ["--baseline", "b.yaml"]):
             done = certify(self.folder, "part", "inproc:", *arguments)
             self.assertEqual((2, True), (done.returncode, "--certificate is for a run " in done.stderr), done.stderr)
+        done = certify(self.folder, "right", "inproc:", "--resume", "right.fpe")
+        self.assertEqual((2, True), (done.returncode, "remove --resume" in done.stderr), done.stderr)
         done = certify(self.folder, "nobody", harness.NOBODY)
         self.assertEqual((3, True), (done.returncode, "no certificate is written: " in done.stderr), done.stderr)
         self.assertEqual([], [name for name in ("part", "nobody") if (self.folder / f"{name}.json").exists()])
