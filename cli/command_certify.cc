@@ -383,6 +383,13 @@ bool write_certificate(const CertifyOptions& options, const Plan& plan,
                                       certificate_html(*certificate, plan.library.catalogue)));
 }
 
+// The last files of a run. False after an error.
+bool certify_and_sign(const CertifyOptions& options, const Plan& plan,
+                      const run::SuiteResult& result) {
+  std::vector<std::string> to_sign = signed_files(options);
+  return write_certificate(options, plan, result, to_sign) && sign_files(options.sign, to_sign);
+}
+
 // A run that could not begin: the reports say why.
 run::ExitCode not_begun(const CertifyOptions& options, Plan& plan, const std::string& reason,
                         run::ExitCode code) {
@@ -625,9 +632,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
                                           .stopped_because = plan.context.stopped_because,
                                           .endpoint_lost = result.endpoint_lost}),
       written, spare_place());
-  std::vector<std::string> to_sign = signed_files(options);
-  const bool certified = kept && write_certificate(options, plan, result, to_sign);
-  if (!written || !shown || !certified || !sign_files(options.sign, to_sign))
+  if (!written || !shown || !kept || !certify_and_sign(options, plan, result))
     return run::ExitCode::kInternal;
   return settled(options, result, known.error().value_or(code));
 }

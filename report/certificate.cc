@@ -184,7 +184,7 @@ std::string contradiction_in(const Certificate& certificate) {
 }  // namespace
 
 std::string why_no_certificate(const run::SuiteResult& result, const ReportContext& context) {
-  if (const std::string part = part_text(result, context); !part.empty()) return part;
+  if (std::string part = part_text(result, context); !part.empty()) return part;
   if (!context.stopped_because.empty()) return context.stopped_because;
   if (result.endpoint_lost) return "the endpoint was lost";
   if (result.interrupted) return "interrupted";
