@@ -50,7 +50,8 @@ class CompareTest(harness.FolderTest):
 
     def reports(self, *selection):
         for name, endpoint in RUNS.items():
-            run("certify", "--quiet", "--endpoint", endpoint, "--json", self.path(f"{name}.json"), *selection)
+            run("certify", "--quiet", "--endpoint", endpoint, "--seed", 1,
+                "--json", self.path(f"{name}.json"), *selection)
 
     def compare(self, *arguments, code=1):
         done = run("compare", *arguments, "--json", self.path("compare.json"), "--html", self.path("compare.html"))
