@@ -5,10 +5,7 @@
 Needs the Debian packages chromium, chromium-driver, python3-selenium and python3-paho-mqtt.
 """
 
-import pathlib
-import shutil
 import sys
-import tempfile
 
 try:
     from browser_page import PageTest
@@ -27,8 +24,7 @@ CASES = ("--run", "malformed.get.[bl]*-alone", "--run", "get.*", "--run", "sessi
 class CertificatePageTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
         cls.open_browser(cls.folder / "profile")
         cls.page = cls.certify("wrong", 1, *CHANGED, "crashes-on-a-malformed-reply")
 

@@ -127,8 +127,7 @@ MORE_STORES = {"deployed": ("inproc:?dialect=deployed", "Deployed store"),
 class SiteTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
         cls.open_browser(cls.folder / "profile")
         cls.given = cls.folder / "given"
         cls.given.mkdir()

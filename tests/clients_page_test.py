@@ -5,10 +5,7 @@
 Needs the Debian packages chromium, chromium-driver, python3-selenium and mosquitto-clients.
 """
 
-import pathlib
-import shutil
 import sys
-import tempfile
 
 try:
     from browser_page import PageTest
@@ -26,8 +23,7 @@ CLIENT = "it's <b>me</b>"
 class ClientsPageTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
         cls.open_browser(cls.folder / "profile")
         cls.page = cls.folder / "clients.html"
         done = harness.run("serve", "--judge-clients", "--html", cls.page, "--", "sh", "-c",

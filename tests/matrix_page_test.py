@@ -6,10 +6,7 @@ Needs the Debian packages chromium, chromium-driver and python3-selenium.
 """
 
 import json
-import pathlib
-import shutil
 import sys
-import tempfile
 
 try:
     from selenium.webdriver.common.keys import Keys
@@ -28,8 +25,7 @@ from harness import run as fencepost
 class MatrixPageTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
         cls.open_browser(cls.folder / "profile")
         cls.page, cls.page_of_run = cls.folder / "matrix.html", cls.folder / "run.html"
         fencepost("matrix", "--html", cls.page, "--json", cls.folder / "matrix.json")

@@ -7,11 +7,8 @@ Needs the Debian packages chromium, chromium-driver and python3-selenium.
 """
 
 import json
-import pathlib
 import random
-import shutil
 import sys
-import tempfile
 
 try:
     from selenium.webdriver.common.action_chains import ActionChains
@@ -64,8 +61,7 @@ def long_history():
 class TimelinePageTest(PageTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = pathlib.Path(tempfile.mkdtemp())
-        cls.addClassCleanup(shutil.rmtree, cls.folder, ignore_errors=True)
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
         cls.open_browser(cls.folder / "profile")
         cls.page = cls.check("long", long_history(), code=1)
         cls.document = json.loads((cls.folder / "long.json").read_text("utf-8"))

@@ -107,8 +107,8 @@ void send(const store::Delivery& delivery) {
       client_id, message.topic.c_str(), static_cast<int>(message.payload.size()),
       message.payload.data(), message.qos, message.retain, properties.get());
   if (failed != 0) {
-    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: cannot publish to %s: error %d",
-                         message.topic.c_str(), failed);
+    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: cannot publish to %s: %s", message.topic.c_str(),
+                         mosquitto_strerror(failed));
     return;
   }
   (void)properties.release();  // the broker owns them now
@@ -378,7 +378,6 @@ int register_callbacks(mosquitto_plugin_id_t* identifier, Plugin* plugin) {
 }
 
 int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* given, int count) {
-  find_readers();
   OptionList list;
   for (int i = 0; i < count; ++i) list.emplace_back(given[i].key, given[i].value);
   Result<Options, std::string> options = parse_options(list);

@@ -2,57 +2,13 @@
 
 #include <cstdlib>
 #include <optional>
-#include <stdexcept>
 #include <string>
-
-#include <dlfcn.h>
 
 #include <mosquitto.h>
 #include <mqtt_protocol.h>
 
 namespace fencepost::broker_plugin {
 namespace {
-
-// Some builds of the broker (Debian 13) leave out those of its functions that it does not call
-// itself. Its client library, of the same release, has them, too.
-struct Readers {
-  template <typename Function>
-  static void find(Function& function, const char* name) {
-    void* found = dlsym(RTLD_DEFAULT, name);
-    if (found == nullptr) {
-      static void* const library = dlopen("libmosquitto.so.1", RTLD_NOW | RTLD_LOCAL);
-      if (library != nullptr) found = dlsym(library, name);
-    }
-    if (found == nullptr) {
-      throw std::runtime_error("this mosquitto has no " + std::string(name) +
-                               ", and libmosquitto.so.1 is not installed: install it, on Debian "
-                               "the package libmosquitto1");
-    }
-    function = reinterpret_cast<Function>(found);  // NOLINT(*-reinterpret-cast): as POSIX has it
-  }
-  Readers() {
-    find(next, "mosquitto_property_next");
-    find(identifier, "mosquitto_property_identifier");
-    find(byte, "mosquitto_property_read_byte");
-    find(int32, "mosquitto_property_read_int32");
-    find(string, "mosquitto_property_read_string");
-    find(binary, "mosquitto_property_read_binary");
-    find(string_pair, "mosquitto_property_read_string_pair");
-  }
-
-  decltype(&mosquitto_property_next) next = nullptr;
-  decltype(&mosquitto_property_identifier) identifier = nullptr;
-  decltype(&mosquitto_property_read_byte) byte = nullptr;
-  decltype(&mosquitto_property_read_int32) int32 = nullptr;
-  decltype(&mosquitto_property_read_string) string = nullptr;
-  decltype(&mosquitto_property_read_binary) binary = nullptr;
-  decltype(&mosquitto_property_read_string_pair) string_pair = nullptr;
-};
-
-const Readers& readers() {
-  static const Readers found;
-  return found;
-}
 
 // mosquitto's readers return copies made with calloc.
 struct FreeDeleter {
@@ -61,7 +17,7 @@ struct FreeDeleter {
 
 std::optional<std::string> read_string(const mosquitto_property* properties, int identifier) {
   char* text = nullptr;
-  if (readers().string(properties, identifier, &text, false) == nullptr) {
+  if (mosquitto_property_read_string(properties, identifier, &text, false) == nullptr) {
     return std::nullopt;
   }
   const std::unique_ptr<char, FreeDeleter> owner(text);
@@ -71,7 +27,7 @@ std::optional<std::string> read_string(const mosquitto_property* properties, int
 std::optional<std::string> read_binary(const mosquitto_property* properties, int identifier) {
   void* data = nullptr;
   std::uint16_t size = 0;
-  if (readers().binary(properties, identifier, &data, &size, false) == nullptr) {
+  if (mosquitto_property_read_binary(properties, identifier, &data, &size, false) == nullptr) {
     return std::nullopt;
   }
   const std::unique_ptr<void, FreeDeleter> owner(data);
@@ -82,7 +38,8 @@ std::optional<std::string> read_binary(const mosquitto_property* properties, int
 void read_user_property(const mosquitto_property* property, codec::Message& message) {
   char* name = nullptr;
   char* value = nullptr;
-  if (readers().string_pair(property, MQTT_PROP_USER_PROPERTY, &name, &value, false) == nullptr) {
+  if (mosquitto_property_read_string_pair(property, MQTT_PROP_USER_PROPERTY, &name, &value,
+                                          false) == nullptr) {
     return;
   }
   const std::unique_ptr<char, FreeDeleter> name_owner(name);
@@ -91,8 +48,6 @@ void read_user_property(const mosquitto_property* property, codec::Message& mess
 }
 
 }  // namespace
-
-void find_readers() { (void)readers(); }
 
 void PropertiesDeleter::operator()(mqtt5__property* properties) const {
   mosquitto_property_free_all(&properties);
@@ -103,16 +58,18 @@ void read_properties(const mqtt5__property* properties, codec::Message& message)
   message.correlation_data = read_binary(properties, MQTT_PROP_CORRELATION_DATA);
   message.content_type = read_string(properties, MQTT_PROP_CONTENT_TYPE);
   std::uint8_t format = 0;
-  if (readers().byte(properties, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, &format, false) != nullptr) {
+  if (mosquitto_property_read_byte(properties, MQTT_PROP_PAYLOAD_FORMAT_INDICATOR, &format,
+                                   false) != nullptr) {
     message.payload_format = format;
   }
   std::uint32_t expiry = 0;
-  if (readers().int32(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, &expiry, false) != nullptr) {
+  if (mosquitto_property_read_int32(properties, MQTT_PROP_MESSAGE_EXPIRY_INTERVAL, &expiry,
+                                    false) != nullptr) {
     message.expiry_seconds = expiry;
   }
   for (const mqtt5__property* property = properties; property != nullptr;
-       property = readers().next(property)) {
-    if (readers().identifier(property) == MQTT_PROP_USER_PROPERTY) {
+       property = mosquitto_property_next(property)) {
+    if (mosquitto_property_identifier(property) == MQTT_PROP_USER_PROPERTY) {
       read_user_property(property, message);
     }
   }

@@ -9,10 +9,6 @@ struct mqtt5__property;  // NOLINT(bugprone-reserved-identifier): mosquitto's na
 
 namespace fencepost::broker_plugin {
 
-// To be called before the rest: throws std::runtime_error where the broker cannot be asked for the
-// properties of a message, with what to do.
-void find_readers();
-
 struct PropertiesDeleter {
   void operator()(mqtt5__property* properties) const;
 };
