@@ -124,6 +124,16 @@ bool is_sha256(const std::string& digits) {
          digits.find_first_not_of("0123456789abcdef") == std::string::npos;
 }
 
+// As ssh-keygen prints one. `verify` looks for it in what ssh-keygen says of the signature: a part
+// of that would be found with any key.
+bool is_fingerprint(std::string_view text) {
+  constexpr std::string_view kHash = "SHA256:";
+  constexpr std::size_t kBase64Digits = 43;
+  return text.starts_with(kHash) && text.size() == kHash.size() + kBase64Digits &&
+         text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/",
+                                kHash.size()) == std::string_view::npos;
+}
+
 CertificateSubject read_subject(const JsonMembers& root) {
   const JsonMembers product = root.object("product");
   CertificateSubject out{.name = line_of(product, "name"),
@@ -131,6 +141,9 @@ CertificateSubject read_subject(const JsonMembers& root) {
                          .owner = line_if_there(product, "owner"),
                          .signing_key = line_if_there(root, "signing_key")};
   if (out.name.empty()) product.wrong("name", "a name");
+  if (root.has("signing_key") && !is_fingerprint(out.signing_key)) {
+    root.wrong("signing_key", "the SHA256 fingerprint of a key");
+  }
   if (!root.has("evidence")) return out;
   const JsonMembers evidence = root.object("evidence");
   out.evidence = line_of(evidence, "file");

@@ -47,7 +47,7 @@ class CertificateTest : public testing::Test {
                               .owner = "Example",
                               .evidence = "run.fpe",
                               .evidence_sha256 = kDigest,
-                              .signing_key = "SHA256:k"};
+                              .signing_key = "SHA256:" + std::string(43, 'k')};
 };
 
 TEST_F(CertificateTest, SaysWhatTheRunHasShownAndReadsItBack) {
@@ -109,6 +109,9 @@ TEST_F(CertificateTest, RefusesWhatNoRunWrites) {
   EXPECT_THAT(error_of("/product/name", "a\nb"), HasSubstr("/product/name"));
   EXPECT_THAT(error_of("/evidence/file", "../run.fpe"), HasSubstr("/evidence/file"));
   EXPECT_THAT(error_of("/evidence/sha256", "A"), HasSubstr("/evidence/sha256"));
+  for (const char* part : {"", "SHA256", "SHA256:k"}) {
+    EXPECT_THAT(error_of("/signing_key", part), HasSubstr("/signing_key")) << part;
+  }
   EXPECT_THAT(error_of("/command", "rm -r /"), HasSubstr("/command"));
   EXPECT_THAT(error_of("/summary/failed", 1), HasSubstr("changed after it was written"));
   EXPECT_THAT(error_of("/requirements/0/state", "broken"), HasSubstr("more rules are kept"));
