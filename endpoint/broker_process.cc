@@ -30,7 +30,6 @@ using SteadyClock = std::chrono::steady_clock;
 constexpr milliseconds kStartTimeout{10'000};
 constexpr milliseconds kStopTimeout{2'000};
 constexpr milliseconds kPollInterval{1};
-constexpr int kPortAttempts = 5;
 constexpr std::size_t kShownLog = 2'000;  // bytes, from the end
 constexpr int kExitPortInUse = 1;         // mosquitto's exit code when it cannot bind
 
@@ -46,23 +45,34 @@ std::optional<std::filesystem::path> find_program() {
 }
 
 struct Ports {
-  std::uint16_t plain;  // 0: none
-  std::uint16_t tls;    // 0: none
+  std::uint16_t plain = 0;  // 0: none
+  std::uint16_t tls = 0;    // 0: none
   // A socket in the file system, for our own connection to a broker that has no plain port; empty:
   // none.
   std::string own_socket{};
 };
 
-Ports choose_ports(const BrokerOptions& options, const std::string& own_socket) {
-  if (options.private_socket) return {.plain = 0, .tls = 0, .own_socket = own_socket};
-  const auto any = [&] {
-    const auto port = free_port_of(options.bind);
-    return port ? *port : std::uint16_t{0};
+// Of the ports that nobody asked for by number, each gets a socket in `reserved`: without it, two
+// of them may be the same, and another program may take that of a broker that is started again.
+Result<Ports, std::string> choose_ports(const BrokerOptions& options, const std::string& own_socket,
+                                        std::vector<Socket>& reserved) {
+  if (options.private_socket) return Ports{.own_socket = own_socket};
+  const auto choose = [&](std::uint16_t asked, std::uint16_t& out) -> Result<void, std::string> {
+    out = asked;
+    if (asked != 0) return {};
+    auto port = reserve_port(options.bind);
+    if (!port) return fail(port.error());
+    out = port->port;
+    reserved.push_back(std::move(port->socket));
+    return {};
   };
-  const std::uint16_t port = options.port == 0 ? any() : options.port;
-  if (!options.tls) return {.plain = port, .tls = 0};
-  if (options.tls->alone) return {.plain = 0, .tls = port, .own_socket = own_socket};
-  return {.plain = port, .tls = any()};
+  Ports out{};
+  const bool tls_alone = options.tls && options.tls->alone;
+  if (tls_alone) out.own_socket = own_socket;
+  auto chosen = choose(options.port, tls_alone ? out.tls : out.plain);
+  if (chosen && options.tls && !tls_alone) chosen = choose(0, out.tls);
+  if (!chosen) return fail(chosen.error());
+  return out;
 }
 
 // The broker's configuration, a setting a line: a line end in a value would be the begin of a
@@ -257,9 +267,9 @@ std::string objection_to_database(std::string_view log) {
   return "";
 }
 
-StartError port_in_use(const BrokerOptions& options) {
+StartError port_in_use(const BrokerOptions& options, std::uint16_t port) {
   return {StartErrorKind::kPortInUse,
-          "port " + std::to_string(options.port) + " of " + options.bind + " is in use"};
+          "port " + std::to_string(port) + " of " + options.bind + " is in use"};
 }
 
 // What the machine does not have any more: processes, memory, descriptors.
@@ -269,7 +279,7 @@ StartError cannot_start(int why = errno) {
 }
 
 // Why the broker has ended before it listened.
-StartError error_of(const BrokerOptions& options, const ChildEnding& ending,
+StartError error_of(const BrokerOptions& options, std::uint16_t port, const ChildEnding& ending,
                     const MemoryFile& log) {
   const std::string text = log.tail(kShownLog);
   if (auto objection = objection_to_database(text); !objection.empty()) {
@@ -279,7 +289,7 @@ StartError error_of(const BrokerOptions& options, const ChildEnding& ending,
   const bool in_use =
       ending.code == kExitPortInUse &&
       (options.forward_log || log.content().find("Address already in use") != std::string::npos);
-  if (in_use) return port_in_use(options);
+  if (in_use) return port_in_use(options, port);
   return {StartErrorKind::kFailed,
           "mosquitto did not start" + (text.empty() ? std::string() : ":\n" + text)};
 }
@@ -335,55 +345,53 @@ Result<std::unique_ptr<BrokerProcess>, StartError> BrokerProcess::start(
                                " is not in the folder of this program: run ci/build"});
   }
   const MemoryFile authorization("fencepost-authorization", options.authorization_json);
-  const int attempts = options.port == 0 ? kPortAttempts : 1;
   const std::string host = address_to_reach(options.bind);
   auto own_socket =
       std::make_unique<OwnSocket>(options.private_socket || (options.tls && options.tls->alone));
   if (options.private_socket && own_socket->path().empty()) return fail(cannot_start());
-  for (int attempt = 0; attempt < attempts; ++attempt) {
-    const Ports ports = choose_ports(options, own_socket->path());
-    const std::uint16_t port = ports.plain != 0 ? ports.plain : ports.tls;
-    if (options.port != 0 && connect_tcp(host, port, kPollInterval * 200)) {
-      return fail(port_in_use(options));
-    }
-    const Configuration lines = configuration(
-        options, ports, options.with_store ? plugin->string() : "", authorization.path());
-    if (!lines.wrong().empty()) return fail(StartError{StartErrorKind::kBadValue, lines.wrong()});
-    const MemoryFile config("fencepost-mosquitto", lines.text());
-    auto log = std::make_unique<MemoryFile>("fencepost-log", "");
-    if (!config.ok() || !authorization.ok() || !log->ok()) return fail(cannot_start());
-    std::vector<std::string> variables = environment_of_child();
-#ifdef FENCEPOST_BROKER_PRELOAD
-    // A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
-    variables.push_back(std::string("LD_PRELOAD=") + FENCEPOST_BROKER_PRELOAD);
-#endif
-    // Alone: a connection of the client library would stay open for as long as this broker lives.
-    // In a group of its own: Ctrl-C is for the suite, which then stops the broker in order.
-    auto child =
-        ChildProcess::start({.words = {program->string(), "-c", config.path()},
-                             .variables = std::move(variables),
-                             .errors = options.forward_log ? STDERR_FILENO : log->descriptor(),
-                             .alone = true,
-                             .more = {config.descriptor(), authorization.descriptor()},
-                             .ends_with_thread = options.ends_with_thread});
-    if (!child) return fail(cannot_start(child.error()));
-    const auto ended = wait_until_listening(*child, host, ports);
-    if (!ended) {
-      std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, *child, port, ports.tls));
-      if (options.private_socket) broker->own_socket_ = std::move(own_socket);
-      if (options.with_store && !leave_sink_session(ports, options)) {
-        return fail(StartError{StartErrorKind::kFailed,
-                               "the broker does not answer:\n" + log->tail(kShownLog)});
-      }
-      broker->log_ = std::move(log);
-      return broker;
-    }
-    StartError why = error_of(options, *ended, *log);
-    const bool another_port = options.port == 0 && why.kind == StartErrorKind::kPortInUse;
-    if (!another_port) return fail(std::move(why));
+  std::vector<Socket> reserved;
+  const auto ports = choose_ports(options, own_socket->path(), reserved);
+  if (!ports) {
+    return fail(StartError{StartErrorKind::kFailed,
+                           "there is no free port of " + options.bind + ": " + ports.error()});
   }
-  return fail(StartError{StartErrorKind::kFailed,
-                         "mosquitto did not start: each port that was free was then in use"});
+  const std::uint16_t port = ports->plain != 0 ? ports->plain : ports->tls;
+  if (options.port != 0 && connect_tcp(host, port, kPollInterval * 200)) {
+    return fail(port_in_use(options, port));
+  }
+  const Configuration lines = configuration(
+      options, *ports, options.with_store ? plugin->string() : "", authorization.path());
+  if (!lines.wrong().empty()) return fail(StartError{StartErrorKind::kBadValue, lines.wrong()});
+  const MemoryFile config("fencepost-mosquitto", lines.text());
+  auto log = std::make_unique<MemoryFile>("fencepost-log", "");
+  if (!config.ok() || !authorization.ok() || !log->ok()) return fail(cannot_start());
+  std::vector<std::string> variables = environment_of_child();
+#ifdef FENCEPOST_BROKER_PRELOAD
+  // A sanitized plugin needs the sanitizer's runtime in the (not sanitized) broker.
+  variables.push_back(std::string("LD_PRELOAD=") + FENCEPOST_BROKER_PRELOAD);
+#endif
+  // Alone: a connection of the client library would stay open for as long as this broker lives.
+  // In a group of its own: Ctrl-C is for the suite, which then stops the broker in order.
+  auto child =
+      ChildProcess::start({.words = {program->string(), "-c", config.path()},
+                           .variables = std::move(variables),
+                           .errors = options.forward_log ? STDERR_FILENO : log->descriptor(),
+                           .alone = true,
+                           .more = {config.descriptor(), authorization.descriptor()},
+                           .ends_with_thread = options.ends_with_thread});
+  if (!child) return fail(cannot_start(child.error()));
+  if (const auto ended = wait_until_listening(*child, host, *ports)) {
+    return fail(error_of(options, port, *ended, *log));
+  }
+  std::unique_ptr<BrokerProcess> broker(new BrokerProcess(options, *child, port, ports->tls));
+  broker->reserved_ = std::move(reserved);
+  if (options.private_socket) broker->own_socket_ = std::move(own_socket);
+  if (options.with_store && !leave_sink_session(*ports, options)) {
+    return fail(StartError{StartErrorKind::kFailed,
+                           "the broker does not answer:\n" + log->tail(kShownLog)});
+  }
+  broker->log_ = std::move(log);
+  return broker;
 }
 
 BrokerProcess::BrokerProcess(BrokerOptions options, ChildProcess child, std::uint16_t port,

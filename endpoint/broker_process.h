@@ -14,12 +14,14 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "base/child_process.h"
 #include "base/result.h"
 #include "codec/dialect.h"
 #include "endpoint/conditions.h"
 #include "endpoint/memory_file.h"
+#include "endpoint/socket.h"
 
 namespace fencepost::endpoint {
 
@@ -136,6 +138,7 @@ class BrokerProcess {
   std::optional<ChildProcess> child_;  // nothing: it is another object's
   std::uint16_t port_;
   std::uint16_t tls_port_;
+  std::vector<Socket> reserved_{};           // its ports, also while none listens there
   std::unique_ptr<OwnSocket> own_socket_{};  // null: it has none
   std::unique_ptr<MemoryFile> log_{};        // what it says; null: not here
 };

@@ -142,7 +142,8 @@ std::unique_ptr<Endpoint> endpoint_of(const FakeBroker& broker) {
 }
 
 TEST(Socket, SaysWhyItCannotConnect) {
-  const auto refused = connect_tcp("127.0.0.1", free_loopback_port(), kPatienceMs);
+  const auto nobody = reserve_port("127.0.0.1");
+  const auto refused = connect_tcp("127.0.0.1", nobody->port, kPatienceMs);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), "Connection refused");
   const auto illegal = connect_tcp("not a name", 1, kPatienceMs);

@@ -130,7 +130,9 @@ Result<Socket, std::string> connect_unix(const std::string& path,
   return connect_to(address, steady_now() + timeout);
 }
 
-Result<Listener, std::string> listen_at(const std::string& address, std::uint16_t port, int queue) {
+namespace {
+
+Result<Listener, std::string> bind_at(const std::string& address, std::uint16_t port, bool shared) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_NUMERICHOST;
@@ -141,13 +143,12 @@ Result<Listener, std::string> listen_at(const std::string& address, std::uint16_
   const Addresses addresses(found);
   Listener out{Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
   const int socket = out.socket.descriptor();
-  // What is left of connections does not hold a port that is requested by number.
-  const int on = port == 0 ? 0 : 1;
+  const int on = shared ? 1 : 0;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
   sockaddr_storage bound{};
   socklen_t size = sizeof(bound);
   auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
-  if (bind(socket, found->ai_addr, found->ai_addrlen) != 0 || listen(socket, queue) != 0 ||
+  if (bind(socket, found->ai_addr, found->ai_addrlen) != 0 ||
       getsockname(socket, generic, &size) != 0) {
     return fail(error_text(errno));
   }
@@ -156,13 +157,18 @@ Result<Listener, std::string> listen_at(const std::string& address, std::uint16_
   return out;
 }
 
-Result<std::uint16_t, std::string> free_port_of(const std::string& address) {
-  const auto listener = listen_at(address, 0, 1);
-  if (!listener) return fail(listener.error());
-  return listener->port;
+}  // namespace
+
+Result<Listener, std::string> listen_at(const std::string& address, std::uint16_t port, int queue) {
+  // What is left of connections does not hold a port that is requested by number.
+  auto out = bind_at(address, port, port != 0);
+  if (out && listen(out->socket.descriptor(), queue) != 0) return fail(error_text(errno));
+  return out;
 }
 
-std::uint16_t free_loopback_port() { return free_port_of(kLoopback).value_or(0); }
+Result<Listener, std::string> reserve_port(const std::string& address) {
+  return bind_at(address, 0, true);
+}
 
 Socket listen_on_free_port(std::uint16_t& port) {
   auto listener = listen_at(kLoopback, 0, 1);

@@ -35,7 +35,7 @@ class Socket {
                                                        std::chrono::milliseconds timeout);
 
 struct Listener {
-  Socket socket;  // accept() does not wait
+  Socket socket;  // its calls do not wait
   std::uint16_t port = 0;
 };
 
@@ -44,11 +44,10 @@ struct Listener {
 [[nodiscard]] Result<Listener, std::string> listen_at(const std::string& address,
                                                       std::uint16_t port, int queue);
 
-// A port of this address that was free a moment ago, so one of this machine, and why there is none.
-[[nodiscard]] Result<std::uint16_t, std::string> free_port_of(const std::string& address);
-
-// A loopback port that was free a moment ago; 0 when there is none.
-[[nodiscard]] std::uint16_t free_loopback_port();
+// A port of this IP address of this machine, which the kernel gives to nobody else while the socket
+// lives. It does not listen; a program that sets SO_REUSEADDR can, mosquitto among them. The error
+// says why there is none.
+[[nodiscard]] Result<Listener, std::string> reserve_port(const std::string& address);
 
 // A loopback socket that listens, with a queue of one, whose accept() waits; its port goes into
 // `port`, which stays as it is where there is none.

@@ -257,9 +257,9 @@ TEST(Tap, PassesWhatComesBehindTheEndOfTheOtherSide) {
 }
 
 TEST(Tap, EndsTheClientWhereThereIsNoBroker) {
-  std::uint16_t port = free_loopback_port();
+  const auto nobody = reserve_port("127.0.0.1");
   Watched watched;
-  const auto tap = Tap::start({.to_port = port}, watched);
+  const auto tap = Tap::start({.to_port = nobody->port}, watched);
   ASSERT_TRUE(tap) << tap.error();
   const auto client = connect_tcp("127.0.0.1", (*tap)->port(), kPatience);
   ASSERT_TRUE(client) << client.error();

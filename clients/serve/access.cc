@@ -29,7 +29,7 @@ bool is_loopback(std::string_view address) {
 }
 
 Result<void, std::string> check_address(const std::string& address) {
-  const auto port = endpoint::free_port_of(address);
+  const auto port = endpoint::reserve_port(address);
   if (port) return {};
   return fail(
       fmt::format("--bind {}: {}; expected an IP address of this machine, e.g. 127.0.0.1, or "
