@@ -52,7 +52,7 @@ struct Ports {
   std::string own_socket{};
 };
 
-// Of the ports that nobody asked for by number, each gets a socket in `reserved`: without it, two
+// Of the ports that were not asked for by number, each gets a socket in `reserved`: without it, two
 // of them may be the same, and another program may take that of a broker that is started again.
 Result<Ports, std::string> choose_ports(const BrokerOptions& options, const std::string& own_socket,
                                         std::vector<Socket>& reserved) {

@@ -2,6 +2,7 @@
 // threads do not get in each other's way.
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <iostream>
 #include <memory>
@@ -12,6 +13,8 @@
 #include <variant>
 #include <vector>
 
+#include <arpa/inet.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
 #include <gmock/gmock.h>
@@ -149,6 +152,33 @@ TEST(Socket, SaysWhyItCannotConnect) {
   const auto illegal = connect_tcp("not a name", 1, kPatienceMs);
   ASSERT_FALSE(illegal);
   EXPECT_FALSE(illegal.error().empty());
+}
+
+// As programs bind that know nothing of the reservation: without SO_REUSEADDR.
+int error_of_binding(std::uint16_t port) {
+  const Socket socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons(port);
+  const auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is so
+  return bind(socket.descriptor(), generic, sizeof(address)) == 0 ? 0 : errno;
+}
+
+TEST(Socket, AReservedPortIsForWhoKnowsIt) {
+  const auto reserved = reserve_port("127.0.0.1");
+  ASSERT_TRUE(reserved) << reserved.error();
+  EXPECT_EQ(error_of_binding(reserved->port), EADDRINUSE);
+  EXPECT_TRUE(listen_at("127.0.0.1", reserved->port, 1));
+}
+
+TEST(BrokerProcess, KeepsItsPortWhileItIsStartedAgain) {
+  const auto broker = BrokerProcess::start({});
+  ASSERT_TRUE(broker) << broker.error().text;
+  (*broker)->stop();
+  EXPECT_EQ(error_of_binding((*broker)->port()), EADDRINUSE);
+  const auto again = (*broker)->restart();
+  EXPECT_TRUE(again) << again.error().text;
 }
 
 TEST(Socket, ExchangeEndsWhenThePeerIsSilentOrGone) {
