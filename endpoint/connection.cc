@@ -34,11 +34,15 @@ Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
 
 // The loop looks after what nobody waits for. A thread that waits reads for itself, so that a reply
 // needs no hand-over between threads (docs/decisions/0019-own-client.md), and two of them must not
-// read one stream.
+// read one stream. Nothing is done for a connection that has ended or that is paused: it is called
+// once more at most, while to be watched for nothing would be to be told of its end without end.
 void Connection::rearm() const {
-  if (loop_id_ == 0) return;
-  const bool here = !attended_ && !ended_;
-  loop_.watch(loop_id_, stream_->descriptor(), here && !paused_, here && !out_.empty());
+  if (loop_id_ == 0 || ended_) return;
+  const bool to_read = !attended_ && !paused_;
+  const bool to_write = !attended_ && !out_.empty();
+  if (to_read || to_write || attended_) {
+    loop_.watch(loop_id_, stream_->descriptor(), to_read, to_write);
+  }
 }
 
 // A connection with little is read from however much all hold together: the flood of one must not

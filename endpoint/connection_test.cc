@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -542,6 +543,22 @@ TEST(Connection, DeliversWhatCameBeforeItsEnd) {
     EXPECT_EQ(std::get<MessageReceived>(event->what).message.payload, expected);
   }
   EXPECT_EQ(end_of(*client), "");
+}
+
+std::chrono::nanoseconds processor_time() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+}
+
+// Its owner may keep it for as long as it likes.
+TEST(Connection, ComputesNothingBehindItsEnd) {
+  World world([](ScriptedBroker& broker) { broker.greet(); });
+  const auto client = world.connect();
+  EXPECT_EQ(end_of(*client), "");
+  const auto before = processor_time();
+  std::this_thread::sleep_for(400ms);
+  EXPECT_LT(processor_time() - before, 200ms);
 }
 
 TEST(Connection, SaysFarewell) {

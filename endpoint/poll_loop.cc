@@ -69,8 +69,8 @@ void PollLoop::remove(std::uint64_t id, int descriptor) {
 void PollLoop::watch(std::uint64_t id, int descriptor, bool to_read, bool to_write) const {
   // Without our lock, as handlers call this with their own: epoll_ctl() is thread safe by itself.
   const std::uint32_t wanted = (to_read ? EPOLLIN : 0U) | (to_write ? EPOLLOUT : 0U);
-  // Without EPOLLONESHOT an end would be reported again and again to a handler that does not want
-  // it.
+  // Without EPOLLONESHOT an end would be reported again and again to a handler that does not watch
+  // for more.
   epoll_event event{.events = wanted | EPOLLONESHOT, .data = {.u64 = id}};
   if (wanted == 0) event.events = EPOLLONESHOT;
   epoll_ctl(events_.descriptor(), EPOLL_CTL_MOD, descriptor, &event);

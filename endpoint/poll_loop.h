@@ -41,7 +41,8 @@ class PollLoop {
   [[nodiscard]] int unacknowledged() const { return unacknowledged_; }
   void note_unacknowledged() { ++unacknowledged_; }
 
-  // What to call on_ready() for, while it can be done; nothing at first.
+  // What to call on_ready() for, once, when it can be done; nothing at first. The end of a
+  // connection calls it, too, also where neither is wanted.
   void watch(std::uint64_t id, int descriptor, bool to_read, bool to_write) const;
 
  private:

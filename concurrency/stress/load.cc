@@ -108,7 +108,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   void hold(std::string_view why, bool on);
   void reconnect();
   bool reconnect(std::uint32_t client);
-  void look_for_outage();
+  void look_at_broker();
   void take_injected();
   void before_disturbance(endpoint::NetworkFault fault);
   void after_disturbance(endpoint::NetworkFault fault);
@@ -268,15 +268,11 @@ void Load::take(std::uint32_t client, endpoint::Event& event) {
   }
 }
 
-// Faults of the network may end all connections; an endpoint that takes none any more is gone.
-void Load::look_for_outage() {
+void Load::look_at_broker() {
   const std::lock_guard lock(mutex_);
   if (options_.network == nullptr || !lost_.empty()) return;
   lost_ = options_.network->broker_error();
   if (options_.network->disturbs_broker()) without_connection_since_ = now();
-  const bool gone =
-      connected_ == 0 && lost_.empty() && now() >= without_connection_since_ + kMaxOutage;
-  if (gone) lost_ = "no client could connect again within 10 s";
 }
 
 // Without a promise of the store, what it has acknowledged before may be gone: nobody asks for it.
@@ -354,8 +350,11 @@ void Load::reconnect() {
   }
 }
 
+// Faults of the network may end all connections; an endpoint is gone that takes none after a while.
+// A single attempt may last as long as that while, and prove nothing of the time after it.
 bool Load::reconnect(std::uint32_t client) {
   Slot& slot = slots_[client];
+  const Time begun = now();
   std::unique_ptr<endpoint::Client> old;
   {
     const std::lock_guard of_slot(slot.mutex);
@@ -365,8 +364,11 @@ bool Load::reconnect(std::uint32_t client) {
   const bool done = connect(client).has_value();
   const std::lock_guard lock(mutex_);
   if (done) ++reconnected_;
-  if (!done) slot.broken_at = now();
-  return done;
+  if (done) return true;
+  slot.broken_at = now();
+  const bool gone = connected_ == 0 && begun >= without_connection_since_ + kMaxOutage;
+  if (gone && lost_.empty()) lost_ = "no client could connect again within 10 s";
+  return false;
 }
 
 void Load::tick() {
@@ -379,7 +381,7 @@ void Load::tick() {
   }
   if (options_.traffic.rate > 0 || given_up > 0) serve_all();
   reconnect();
-  look_for_outage();
+  look_at_broker();
 }
 
 // With `all` also the keys that are in use, as no more requests are sent.

@@ -33,7 +33,7 @@ struct LoadOptions {
   HistoryWriter* history = nullptr;  // where the history goes, too
   std::int64_t wall_offset_ms = 0;   // of the store's clock: requests have its time
   // Turned on while requests are sent; null: none. The endpoint connects through it. A run ends
-  // then when no client has a connection for kMaxOutage.
+  // then when an attempt to connect fails that began after kMaxOutage without any connection.
   endpoint::NetworkFaults* network = nullptr;
   // What the store must keep when its broker is disturbed. Where it need not, requests pause
   // meanwhile, and those after it are for new keys.

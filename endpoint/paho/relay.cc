@@ -171,9 +171,10 @@ void PahoRelay::end_broker() {
 // What has ended is reported again and again, and so not watched. OpenSSL holds nothing back that
 // the socket would not tell of: a chunk is larger than what it decrypts at a time.
 void PahoRelay::watch_broker() const {
-  if (broker_over_) return;
-  loop_.watch(broker_id_, broker_->descriptor(), to_paho_.empty(),
-              !to_broker_.empty() || broker_->waits_to_write());
+  const bool to_read = to_paho_.empty();
+  const bool to_write = !to_broker_.empty() || broker_->waits_to_write();
+  if (broker_over_ || (!to_read && !to_write)) return;
+  loop_.watch(broker_id_, broker_->descriptor(), to_read, to_write);
 }
 
 void PahoRelay::watch_paho() const {
