@@ -30,6 +30,7 @@ constexpr int kTapBacklog = 128;
 constexpr std::size_t kMaxAtTheEnd = std::size_t{16} << 20U;
 constexpr std::chrono::milliseconds kQuietAtTheEnd{50};
 constexpr std::chrono::seconds kMaxEnd{5};
+constexpr std::chrono::milliseconds kNextTryWhenFull{50};
 
 // One way of a connection. Nothing is read while something waits to be written.
 struct Way {
@@ -101,7 +102,7 @@ class TapLoop {
         at += 2;
       }
       end_finished();
-      if (entries_[1].revents != 0) (void)accept_one();
+      if (entries_[1].revents != 0 || full_) (void)accept_one();
     }
     read_rest_of_all();
     for (const TappedPair& pair : pairs_) watcher_.on_closed(pair.number);
@@ -112,7 +113,7 @@ class TapLoop {
   bool wait() {
     entries_.clear();
     entries_.push_back({wake_, POLLIN, 0});
-    // Without a descriptor left, new clients wait until another one goes.
+    // Without a descriptor left, new clients wait: this process has other uses for them, too.
     entries_.push_back({full_ ? -1 : listener_, POLLIN, 0});
     for (const TappedPair& pair : pairs_) {
       const bool up_held = pair.holds(true, now_);
@@ -165,8 +166,8 @@ class TapLoop {
 
   // When something has to be done by itself.
   [[nodiscard]] LatePubacks::Moment next_due() const {
-    auto first = LatePubacks::Moment::max();
-    if (options_.faults != nullptr) first = options_.faults->next_due(now_);
+    auto first = full_ ? now_ + kNextTryWhenFull : LatePubacks::Moment::max();
+    if (options_.faults != nullptr) first = std::min(first, options_.faults->next_due(now_));
     for (const TappedPair& pair : pairs_) {
       if (const auto due = pair.faulty ? pair.faulty->next_due() : std::nullopt) {
         first = std::min(first, *due);
@@ -253,17 +254,14 @@ class TapLoop {
       if (each->faulty && !by_fault) options_.faults->on_ended_itself();
       watcher_.on_closed(each->number);
       each = pairs_.erase(each);
-      full_ = false;
     }
   }
 
   // False: nobody waits to be.
   bool accept_one() {
     Socket client(accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
-    if (client.descriptor() < 0) {
-      full_ = errno == EMFILE || errno == ENFILE;
-      return false;
-    }
+    full_ = client.descriptor() < 0 && (errno == EMFILE || errno == ENFILE);
+    if (client.descriptor() < 0) return false;
     if (now_ < refuses_until_) {
       Stream::accepted(std::move(client), nullptr)->reset();
       return true;
@@ -285,7 +283,7 @@ class TapLoop {
   SSL_CTX* tls_;  // null: none
   int listener_;
   int wake_;
-  bool full_ = false;
+  bool full_ = false;  // there was no descriptor for the next client
   std::uint64_t last_ = 0;
   std::uint64_t pubacks_ = 0;
   TapFaults::Moment now_ = std::chrono::steady_clock::now();  // of this turn

@@ -8,6 +8,10 @@
 #include <string>
 #include <thread>
 
+#include <arpa/inet.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <gtest/gtest.h>
@@ -264,6 +268,35 @@ TEST(Tap, EndsTheClientWhereThereIsNoBroker) {
   const auto client = connect_tcp("127.0.0.1", (*tap)->port(), kPatience);
   ASSERT_TRUE(client) << client.error();
   EXPECT_EQ(exchange(*client, "", 1, kPatience), std::nullopt);
+}
+
+TEST(Tap, TakesClientsAgainWhenThereAreDescriptors) {
+  std::uint16_t broker_port = 0;
+  const Socket broker = listen_on_free_port(broker_port);
+  Watched watched;
+  const auto tap = Tap::start({.to_port = broker_port}, watched);
+  ASSERT_TRUE(tap) << tap.error();
+  const Socket client(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  rlimit none = before;
+  {
+    const Socket next(fcntl(client.descriptor(), F_DUPFD_CLOEXEC, 0));
+    none.rlim_cur = static_cast<rlim_t>(next.descriptor());
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  address.sin_port = htons((*tap)->port());
+  const auto* generic = reinterpret_cast<sockaddr*>(&address);  // NOLINT: the sockets API is so
+  const bool connected = connect(client.descriptor(), generic, sizeof(address)) == 0;
+  std::this_thread::sleep_for(100ms);  // it is not accepted meanwhile: that has no event
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  ASSERT_TRUE(connected);
+  EXPECT_TRUE(exchange(client, "hello", 0, kPatience));
+  const Socket accepted(accept(broker.descriptor(), nullptr, nullptr));
+  EXPECT_EQ(exchange(accepted, "", 5, kPatience), "hello");
 }
 
 TEST(Tap, TellsOfConnectionsThatItEnds) {
