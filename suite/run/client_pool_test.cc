@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "suite/run/case_runner.h"
+#include "suite/run/request_client.h"
 #include "suite/testing/fake_endpoint.h"
 
 namespace fencepost::run {

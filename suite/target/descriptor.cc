@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <utility>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/text/printable.h"
 #include "endpoint/packet_size.h"
 #include "endpoint/url.h"

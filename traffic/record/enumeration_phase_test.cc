@@ -22,6 +22,14 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
+const scenario::Library& library() {
+  static const scenario::Library out = [] {
+    std::vector<scenario::LoadError> errors;
+    return scenario::load_library({}, errors);
+  }();
+  return out;
+}
+
 class EnumerationPhaseTest : public testing::Test {
  protected:
   EnumerationPhaseTest() {
@@ -41,7 +49,7 @@ class EnumerationPhaseTest : public testing::Test {
     }
     const auto endpoint = endpoint::make_in_process_endpoint(std::move(options));
     return run_enumeration({.call = {.endpoint = "inproc:"},
-                            .library = library_,
+                            .library = library(),
                             .suite = suite_,
                             .run_id = "r",
                             .depth = 1,
@@ -51,8 +59,6 @@ class EnumerationPhaseTest : public testing::Test {
                            *endpoint, stop_, [](const search::ExploreProgress&) {});
   }
 
-  std::vector<scenario::LoadError> errors_;
-  const scenario::Library library_ = scenario::load_library({}, errors_);
   run::SuiteOptions suite_;
   std::atomic<bool> stop_{false};
   std::string not_run_because_{};
