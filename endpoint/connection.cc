@@ -34,8 +34,8 @@ Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
 
 // The loop looks after what nobody waits for. A thread that waits reads for itself, so that a reply
 // needs no hand-over between threads (docs/decisions/0019-own-client.md), and two of them must not
-// read one stream. Nothing is done for a connection that has ended or that is paused: it is called
-// once more at most, while to be watched for nothing would be to be told of its end without end.
+// read one stream. Nothing is done for a connection that has ended or that is paused: on_ready() is
+// called once more at most, while a watch for nothing would report the end again and again.
 void Connection::rearm() const {
   if (loop_id_ == 0 || ended_) return;
   const bool to_read = !attended_ && !paused_;

@@ -12,6 +12,7 @@
 #include "base/gate.h"
 #include "report/merge.h"
 #include "suite/target/target.h"
+#include "suite/testing/built_in_library.h"
 #include "suite/testing/fake_endpoint.h"
 
 namespace fencepost::report {
@@ -141,8 +142,7 @@ TEST(ReportRead, GivesEveryRunBackByteForByte) {
 }
 
 TEST(ReportRead, GivesTheBuiltInCasesBackByteForByte) {
-  std::vector<scenario::LoadError> errors;
-  scenario::Library library = load_library(scenario::built_in_files(), errors);
+  scenario::Library library = test::built_in_library();
   std::size_t number = 0;
   const std::size_t every = all_or_in_gate<std::size_t>(1, 25);
   std::erase_if(library.cases, [&](const scenario::Case&) { return number++ % every != 0; });

@@ -10,18 +10,10 @@
 #include "base/gate.h"
 #include "endpoint/in_process.h"
 #include "reference_store/variants/variant_store.h"
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::selftest {
 namespace {
-
-const scenario::Library& library() {
-  static const scenario::Library loaded = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library(scenario::built_in_files(), errors);
-  }();
-  return loaded;
-}
 
 OpenRight opener() {
   return [](const store::Decisions& decisions,
@@ -34,7 +26,8 @@ OpenRight opener() {
 
 TEST(ConformingStores, EachAxisCitesWhatLeavesItOpen) {
   for (const store::Axis& choice : store::kChoices) {
-    const scenario::Requirement* requirement = library().catalogue.find(choice.requirement);
+    const scenario::Requirement* requirement =
+        test::built_in_library().catalogue.find(choice.requirement);
     ASSERT_NE(requirement, nullptr) << choice.name << " " << choice.requirement;
     // What is right by the article alone is decided by the service, or spelt by it in its own way.
     const bool open = choice.article_only
@@ -46,12 +39,12 @@ TEST(ConformingStores, EachAxisCitesWhatLeavesItOpen) {
 
 TEST(ConformingStores, NoCaseFailsOne) {
   const std::atomic<bool> stop{false};
-  std::vector<scenario::Case> cases = library().cases;
+  std::vector<scenario::Case> cases = test::built_in_library().cases;
   std::size_t number = 0;
   const auto every = all_or_in_gate<std::size_t>(1, 8);  // the gate runs selftest, too
   std::erase_if(cases, [&](const scenario::Case&) { return number++ % every != 0; });
   const ConformingStoresResult result =
-      run_conforming_stores(cases, library().catalogue, opener(),
+      run_conforming_stores(cases, test::built_in_library().catalogue, opener(),
                             {.stores = all_or_in_gate<std::size_t>(4, 1), .seed = 1000, .jobs = 2},
                             stop, [](std::size_t, std::size_t) {});
   EXPECT_TRUE(result.proved()) << conforming_stores_text(result);
@@ -59,7 +52,7 @@ TEST(ConformingStores, NoCaseFailsOne) {
 
 TEST(ConformingStores, NamesTheDecisionsThatFailACase) {
   std::vector<scenario::Case> cases;
-  for (const scenario::Case& test_case : library().cases) {
+  for (const scenario::Case& test_case : test::built_in_library().cases) {
     if (test_case.id == "expiry.number.zero") cases.push_back(test_case);
   }
   ASSERT_EQ(cases.size(), 1U);
@@ -67,9 +60,10 @@ TEST(ConformingStores, NamesTheDecisionsThatFailACase) {
   std::get<scenario::RequestStep>(cases[0].steps[1].what).expect.outcomes = {
       {scenario::PlainReply{codec::ReplyKind::kOk}}};
   const std::atomic<bool> stop{false};
-  const ConformingStoresResult result = run_conforming_stores(
-      cases, library().catalogue, opener(), {.stores = 30, .profiles = {codec::Profile::kDeployed}},
-      stop, [](std::size_t, std::size_t) {});
+  const ConformingStoresResult result =
+      run_conforming_stores(cases, test::built_in_library().catalogue, opener(),
+                            {.stores = 30, .profiles = {codec::Profile::kDeployed}}, stop,
+                            [](std::size_t, std::size_t) {});
   EXPECT_FALSE(result.proved());
   ASSERT_EQ(result.profiles.size(), 1U);
   ASSERT_EQ(result.profiles[0].alarms.size(), 1U);

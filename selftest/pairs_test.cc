@@ -5,8 +5,8 @@
 
 #include "base/gate.h"
 #include "endpoint/in_process.h"
-#include "suite/scenario/library.h"
 #include "suite/scenario/scenario_loader.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::selftest {
 namespace {
@@ -48,9 +48,7 @@ TEST(Pairs, AreTheSameForTheSameSeedAndBreakNoRuleInCommon) {
 }
 
 TEST(Pairs, AreNamedByTheCasesThatTheProgramHas) {
-  std::vector<scenario::LoadError> errors;
-  const scenario::Library library = load_library(scenario::built_in_files(), errors);
-  ASSERT_TRUE(errors.empty());
+  const scenario::Library& library = test::built_in_library();
   const std::size_t pairs = all_or_in_gate<std::size_t>(2, 1);
   const PairsResult result = run_some(library.cases, library.catalogue, pairs, 1);
   ASSERT_EQ(result.pairs.size(), pairs);

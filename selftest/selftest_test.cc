@@ -7,8 +7,8 @@
 #include "base/gate.h"
 #include "endpoint/in_process.h"
 #include "selftest/canary.h"
-#include "suite/scenario/library.h"
 #include "suite/scenario/scenario_loader.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::selftest {
 namespace {
@@ -80,9 +80,7 @@ TEST(Selftest, CatchesAFaultWithACaseThatCitesWhatItBreaks) {
 
 // What a store must say differently, it does to some cases and not to others.
 TEST(Selftest, SaysTheSameWhetherCasesAreSparedOrNot) {
-  std::vector<scenario::LoadError> errors;
-  scenario::Library library = scenario::load_library(scenario::built_in_files(), errors);
-  ASSERT_THAT(errors, IsEmpty());
+  scenario::Library library = test::built_in_library();
   std::erase_if(library.cases, [](const scenario::Case& each) {
     return !each.id.starts_with("set.") && !each.id.starts_with("states.") &&
            !each.id.starts_with("lock.");

@@ -16,20 +16,12 @@
 #include "base/gate.h"
 #include "endpoint/in_process.h"
 #include "suite/run/suite.h"
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::selftest {
 namespace {
 
 using codec::Verb;
-
-const scenario::Library& library() {
-  static const scenario::Library loaded = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library(scenario::built_in_files(), errors);
-  }();
-  return loaded;
-}
 
 // A choice, with a decision that takes the request and one that refuses it.
 struct OpenChange {
@@ -106,7 +98,7 @@ std::vector<const scenario::Case*> cases_about(std::string_view choice) {
   const std::string_view id =
       store::kChoices.at(store::Decisions::choice_index(choice)).requirement;
   std::vector<const scenario::Case*> out;
-  for (const scenario::Case& test_case : library().cases) {
+  for (const scenario::Case& test_case : test::built_in_library().cases) {
     const std::vector<std::string>& ids = test_case.requirements;
     if (std::find(ids.begin(), ids.end(), id) != ids.end()) out.push_back(&test_case);
   }
@@ -131,8 +123,8 @@ std::size_t failed_cases(const OpenChange& change, const char* says, const char*
   run::apply_preflight(*checked, options);
   const std::atomic<bool> stop{false};
   const run::SuiteResult result =
-      run::run_suite(*endpoint, cases_about(change.choice), library().catalogue, options, stop,
-                     [](const run::CaseResult&, std::size_t, std::size_t) {});
+      run::run_suite(*endpoint, cases_about(change.choice), test::built_in_library().catalogue,
+                     options, stop, [](const run::CaseResult&, std::size_t, std::size_t) {});
   const std::set<std::string> effects = {
       "ERR-STATE-1", "FT-REJECT-1", "SET-WRITE-1",    "DEL-REMOVE-1", "VDEL-MATCH-1",
       "NTF-STOP-1",  "SET-PX-2",    "NTF-RESPONSE-2", "LIMIT-KEY-1",  "KEY-BINARY-1"};

@@ -122,8 +122,8 @@ class Stress(harness.FolderTest):
         self.assertIn("every request was refused", done.stdout)
 
     def test_faults_of_the_network_are_no_violation(self):
-        document = self.document("--disturb", "all", "--duration", "5s", "--rate", 1000, "--seed", "1", "--history", "run.jsonl",
-                                 code=0)
+        document = self.document("--disturb", "all", "--disturb-every", "100ms", "--duration", "5s", "--rate", 1000,
+                                 "--seed", "1", "--history", "run.jsonl", code=0)
         kinds = STRESS["properties"]["disturbances"]["propertyNames"]["enum"]
         self.assertEqual(set(document["disturbances"]), set(kinds) - {"restart", "kill"})
         self.assertGreater(document["reconnected"], 0)

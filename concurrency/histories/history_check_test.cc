@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 #include "suite/testing/temporary_folder.h"
 
 namespace fencepost::histories {
@@ -22,13 +22,7 @@ using testing::Not;
 constexpr std::size_t kSteps = 5'000'000;
 constexpr const char* kStarted = "2026-01-01T00:00:00Z";
 
-const scenario::Catalogue& rules() {
-  static const scenario::Catalogue out = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library({}, errors).catalogue;
-  }();
-  return out;
-}
+const scenario::Catalogue& rules() { return test::built_in_requirements().catalogue; }
 
 std::string version(int counter) { return "001696374425000:0000" + std::to_string(counter) + ":S"; }
 

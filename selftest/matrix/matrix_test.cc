@@ -11,6 +11,7 @@
 #include "concurrency/history/requirements.h"
 #include "selftest/matrix/explain.h"
 #include "selftest/matrix/matrix_formats.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::matrix {
 namespace {
@@ -208,9 +209,7 @@ TEST(Coverage, TellsErrorsFromWarnings) {
 }
 
 TEST(Coverage, OfTheBuiltInLibraryIsComplete) {
-  std::vector<scenario::LoadError> errors;
-  const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
-  ASSERT_THAT(errors, IsEmpty());
+  const scenario::Library& built_in = test::built_in_library();
   const CoverageProblems problems = check_coverage(make_matrix(built_in));
   for (const scenario::LoadError& error : problems.errors) ADD_FAILURE() << describe(error);
   for (const scenario::LoadError& warning : problems.warnings) ADD_FAILURE() << describe(warning);
@@ -502,8 +501,7 @@ TEST(Explain, ACase) {
 }
 
 TEST(Explain, SaysWhatIsJudgedForConcurrentRequests) {
-  std::vector<scenario::LoadError> errors;
-  const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
+  const scenario::Library& built_in = test::built_in_library();
   for (const std::string_view id : history::judged_requirements()) {
     const scenario::Requirement* rule = built_in.catalogue.find(std::string(id));
     ASSERT_NE(rule, nullptr) << id;
@@ -515,8 +513,7 @@ TEST(Explain, SaysWhatIsJudgedForConcurrentRequests) {
 }
 
 TEST(Explain, FitsTheTerminal) {
-  std::vector<scenario::LoadError> errors;
-  const scenario::Library built_in = load_library(scenario::built_in_files(), errors);
+  const scenario::Library& built_in = test::built_in_library();
   for (const std::size_t width : {60U, 80U, 120U}) {
     for (const scenario::Requirement& requirement : built_in.catalogue.all()) {
       std::string_view rest = requirement.text;

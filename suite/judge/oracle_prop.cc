@@ -25,7 +25,7 @@
 #include "reference_store/variants/choices.h"
 #include "reference_store/variants/variant_store.h"
 #include "suite/scenario/binding.h"
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 #include "traffic/search/explore.h"
 #include "traffic/search/judged_run.h"
 #include "traffic/search/seed_traces.h"
@@ -43,17 +43,11 @@ constexpr std::uint64_t kSeed = 1;
 constexpr std::size_t kNever = std::numeric_limits<std::size_t>::max();
 constexpr std::uint64_t kSeeds = 3;  // of which the median counts
 
-const scenario::Catalogue& catalogue() {
-  static const scenario::Library library = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library(scenario::built_in_files(), errors);
-  }();
-  return library.catalogue;
-}
-
 // What `explore --profile P --edition W` judges by.
 OracleBasis basis_of(codec::DialectId dialect, scenario::Edition edition) {
-  return {.waived = scenario::unsettled(catalogue(), {{dialect, edition}}), .dialect = dialect};
+  return {
+      .waived = scenario::unsettled(test::built_in_requirements().catalogue, {{dialect, edition}}),
+      .dialect = dialect};
 }
 const OracleBasis& by_deployed() {
   static const OracleBasis basis = basis_of(codec::DialectId::kDeployed, scenario::Edition::kGa);

@@ -10,8 +10,8 @@
 
 #include "endpoint/packet_size.h"
 #include "suite/scenario/bytes_loader.h"
-#include "suite/scenario/library.h"
 #include "suite/scenario/packet_fill.h"
+#include "suite/testing/built_in_library.h"
 #include "suite/testing/fake_endpoint.h"
 
 namespace fencepost::run {
@@ -338,18 +338,6 @@ TEST(RunRestart, OverlooksNoNotification) {
 
 // --- what the built-in cases catch
 
-const scenario::Case& built_in(const std::string& id) {
-  static const scenario::Library library = [] {
-    std::vector<scenario::LoadError> errors;
-    return load_library(scenario::built_in_files(), errors);
-  }();
-  const auto found =
-      std::find_if(library.cases.begin(), library.cases.end(),
-                   [&](const scenario::Case& test_case) { return test_case.id == id; });
-  FENCEPOST_CHECK(found != library.cases.end());
-  return *found;
-}
-
 // A broker that ends the connection when a packet is larger than `limit`.
 Behaviour limited(std::size_t limit, const Behaviour& store = reference_store()) {
   return [limit, store](const Published& request) {
@@ -360,7 +348,7 @@ Behaviour limited(std::size_t limit, const Behaviour& store = reference_store())
 
 std::string verdict(const Behaviour& behaviour, const std::string& id) {
   FakeEndpoint endpoint({.behaviour = behaviour, .on_disturb = fine, .packet_limit = kLimit});
-  const CaseResult result = run_on(endpoint, built_in(id));
+  const CaseResult result = run_on(endpoint, test::built_in_case(id));
   return std::string(name(result.verdict)) +
          (result.failure.requirement.empty() ? "" : " " + result.failure.requirement);
 }

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "suite/testing/built_in_library.h"
 #include "suite/testing/fake_endpoint.h"
 
 namespace fencepost::run {
@@ -13,16 +14,8 @@ namespace {
 using codec::DialectId;
 using codec::Profile;
 
-// The cases that are built into the program, and the rules.
-const scenario::Library& built_in() {
-  static const scenario::Library library = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library(scenario::built_in_files(), errors);
-  }();
-  return library;
-}
-
-Profile observed(test::FakeEndpoint& endpoint, const scenario::Library& library = built_in(),
+Profile observed(test::FakeEndpoint& endpoint,
+                 const scenario::Library& library = test::built_in_library(),
                  bool stopped = false) {
   const std::atomic<bool> stop{stopped};
   return observed_profile(endpoint, library, {.settings = test::settings()}, stop);
@@ -49,7 +42,7 @@ TEST(ObservedProfile, IsUnknownWhereNothingWasSeen) {
   EXPECT_EQ(observed(silent), Profile::kAuto);
   test::FakeEndpoint documented(
       {.behaviour = test::reference_store({.dialect = DialectId::kDocumented})});
-  EXPECT_EQ(observed(documented, built_in(), true), Profile::kAuto);
+  EXPECT_EQ(observed(documented, test::built_in_library(), true), Profile::kAuto);
   EXPECT_TRUE(documented.published().empty());
   EXPECT_EQ(observed(documented, {}), Profile::kAuto);
 }

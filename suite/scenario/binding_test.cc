@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::scenario {
 namespace {
@@ -14,13 +14,7 @@ constexpr Basis kDeployed{DialectId::kDeployed, Edition::kGa};
 constexpr Basis kArticle{DialectId::kDocumented, Edition::kGa};
 constexpr Basis kPreview{DialectId::kDocumented, Edition::kPreview};
 
-const Catalogue& catalogue() {
-  static const Library library = [] {
-    std::vector<LoadError> errors;
-    return load_library(built_in_files(), errors);
-  }();
-  return library.catalogue;
-}
+const Catalogue& catalogue() { return test::built_in_requirements().catalogue; }
 
 bool bound(const char* id, const Basis& basis) { return binds(*catalogue().find(id), basis); }
 

@@ -11,7 +11,7 @@
 
 #include "codec/command.h"
 #include "hlc/hlc.h"
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 #include "suite/testing/fake_endpoint.h"
 
 namespace fencepost::scenario {
@@ -22,19 +22,6 @@ using codec::Verb;
 using endpoint::PublishRefused;
 using namespace test;  // made for this test
 using testing::Contains;
-
-const Case& built_in(const std::string& id) {
-  static const Library library = [] {
-    std::vector<LoadError> errors;
-    Library loaded = load_library(built_in_files(), errors);
-    FENCEPOST_CHECK(errors.empty());
-    return loaded;
-  }();
-  const auto found = std::find_if(library.cases.begin(), library.cases.end(),
-                                  [&](const Case& entry) { return entry.id == id; });
-  FENCEPOST_CHECK(found != library.cases.end());
-  return *found;
-}
 
 bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
@@ -271,7 +258,7 @@ TEST(BuiltInCases, PassOnTheReferenceStore) {
                                "envelope.delivery.subscriptions-are-granted"};
   for (const Row& row : all_rows()) ids.insert(row.case_id);
   for (const std::string& id : ids) {
-    const run::CaseResult result = run_on(reference_store(), built_in(id));
+    const run::CaseResult result = run_on(reference_store(), built_in_case(id));
     EXPECT_EQ(result.verdict, run::Verdict::kPassed) << id << ": " << result.failure.message;
   }
 }
@@ -279,13 +266,13 @@ TEST(BuiltInCases, PassOnTheReferenceStore) {
 // Silence of all connections is no proof of a broken rule: there may be nobody to answer.
 TEST(BuiltInCases, AreLostWhereNobodyIsServed) {
   const run::CaseResult result =
-      run_on(deaf(), built_in("envelope.delivery.request-topic-is-served"));
+      run_on(deaf(), built_in_case("envelope.delivery.request-topic-is-served"));
   EXPECT_EQ(result.verdict, run::Verdict::kLost) << result.failure.message;
 }
 
 TEST(BuiltInCases, FailOnAStoreThatBreaksTheirRule) {
   for (const Row& row : all_rows()) {
-    const Case& test_case = built_in(row.case_id);
+    const Case& test_case = built_in_case(row.case_id);
     const run::CaseResult result = run_on(row.store, test_case);
     EXPECT_EQ(result.verdict, run::Verdict::kFailed)
         << row.case_id << " on a store with: " << row.fault;
@@ -305,7 +292,7 @@ TEST(BuiltInCases, FailWhenASubscriptionIsGrantedLess) {
            return std::nullopt;
          }});
     const run::CaseResult result =
-        run_on(endpoint, built_in("envelope.delivery.subscriptions-are-granted"));
+        run_on(endpoint, built_in_case("envelope.delivery.subscriptions-are-granted"));
     EXPECT_EQ(result.verdict, run::Verdict::kFailed);
     EXPECT_EQ(result.failure.requirement, "ENV-SUBACK-1");
     EXPECT_EQ(result.failure.actual, "0x00 (granted QoS 0)");
@@ -321,8 +308,8 @@ TEST(BuiltInCases, TakeWhatTheRuleAllows) {
   const auto bare = every_reply([](Message& message) { message.content_type.reset(); });
   for (const std::string id : {"envelope.properties.content-type-of-responses",
                                "envelope.properties.protocol-version-of-responses"}) {
-    EXPECT_EQ(run_on(described, built_in(id)).verdict, run::Verdict::kPassed) << id;
-    EXPECT_EQ(run_on(bare, built_in(id)).verdict, run::Verdict::kPassed) << id;
+    EXPECT_EQ(run_on(described, built_in_case(id)).verdict, run::Verdict::kPassed) << id;
+    EXPECT_EQ(run_on(bare, built_in_case(id)).verdict, run::Verdict::kPassed) << id;
   }
 }
 

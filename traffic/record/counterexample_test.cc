@@ -10,6 +10,7 @@
 
 #include "endpoint/in_process.h"
 #include "reference_store/faults/fault.h"
+#include "suite/testing/built_in_library.h"
 #include "suite/testing/temporary_folder.h"
 #include "traffic/search/saved_workload.h"
 #include "workload/trace_text.h"
@@ -36,14 +37,6 @@ std::unique_ptr<endpoint::Endpoint> store(std::string_view fault) {
     };
   }
   return endpoint::make_in_process_endpoint(std::move(options));
-}
-
-const scenario::Library& library() {
-  static const scenario::Library out = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library({}, errors);
-  }();
-  return out;
 }
 
 std::vector<std::string> files_in(const std::filesystem::path& folder) {
@@ -85,7 +78,7 @@ class CounterexampleTest : public testing::Test {
 
   test::TemporaryFolder folder_;
   ExploreRun run_{.call = {.endpoint = "inproc:?fault=S01"},
-                  .library = library(),
+                  .library = test::built_in_requirements(),
                   .context = {.endpoint = "inproc:", .started = "2026-01-01T00:00:00Z"},
                   .explore = {},
                   .suite = {},
@@ -105,9 +98,10 @@ TEST_F(CounterexampleTest, IsReported) {
   found.is_smallest = true;
   const std::string text = counterexample_text(found, run_);
   const std::string& rule = found.rejection().judgement.requirement;
-  EXPECT_THAT(text, StartsWith("\nREJECTED  " + rule + ": " + library().catalogue.find(rule)->text +
-                               "\n  because   " + found.rejection().judgement.because +
-                               "\n  at        operation "));
+  EXPECT_THAT(
+      text, StartsWith("\nREJECTED  " + rule + ": " +
+                       test::built_in_requirements().catalogue.find(rule)->text + "\n  because   " +
+                       found.rejection().judgement.because + "\n  at        operation "));
   EXPECT_THAT(text, HasSubstr("\n  workload\n    " + workload::to_text(found.trace[0]) + "\n"));
   EXPECT_THAT(text, EndsWith("  found     after 1.5 s, workload 3 of seed 7; " +
                              std::to_string(found.trace.size()) +
@@ -203,7 +197,8 @@ TEST_F(CounterexampleTest, IsSavedAsAScenarioThatFailsAgain) {
   }
   EXPECT_THAT(text, HasSubstr("# The workload " + std::to_string(found.example) + " of seed 7:"));
   std::vector<scenario::LoadError> errors;
-  const auto cases = scenario::load_scenario({path, text}, library().catalogue.ids(), errors);
+  const auto cases =
+      scenario::load_scenario({path, text}, test::built_in_requirements().catalogue.ids(), errors);
   ASSERT_EQ(cases.size(), 1U);
   EXPECT_EQ(cases[0].id + ".yaml", files[0]);
   EXPECT_EQ(cases[0].recorded->requirement, found.rejection().judgement.requirement);

@@ -5,26 +5,18 @@
 
 #include <gtest/gtest.h>
 
-#include "suite/scenario/library.h"
+#include "suite/testing/built_in_library.h"
 
 namespace fencepost::search {
 namespace {
 
 using namespace std::chrono_literals;
 
-const scenario::Catalogue& rules() {
-  static const scenario::Catalogue out = [] {
-    std::vector<scenario::LoadError> errors;
-    return scenario::load_library({}, errors).catalogue;
-  }();
-  return out;
-}
-
 // --- what runs are judged by ---------------------------------------------------------------------
 
 JudgedRunOptions judged(const run::RunSettings& settings, const endpoint::Capabilities& offers = {},
                         endpoint::Duration round_trip = 0ms) {
-  return judged_runs({.catalogue = rules(),
+  return judged_runs({.catalogue = test::built_in_requirements().catalogue,
                       .settings = settings,
                       .offers = offers,
                       .round_trip = round_trip,
