@@ -57,22 +57,20 @@ struct Ports {
 Result<Ports, std::string> choose_ports(const BrokerOptions& options, const std::string& own_socket,
                                         std::vector<Socket>& reserved) {
   if (options.private_socket) return Ports{.own_socket = own_socket};
-  const auto choose = [&](std::uint16_t asked, std::uint16_t& out) -> Result<void, std::string> {
-    out = asked;
-    if (asked != 0) return {};
+  const auto choose = [&](std::uint16_t asked) -> Result<std::uint16_t, std::string> {
+    if (asked != 0) return asked;
     auto port = reserve_port(options.bind);
     if (!port) return fail(port.error());
-    out = port->port;
     reserved.push_back(std::move(port->socket));
-    return {};
+    return port->port;
   };
-  Ports out{};
-  const bool tls_alone = options.tls && options.tls->alone;
-  if (tls_alone) out.own_socket = own_socket;
-  auto chosen = choose(options.port, tls_alone ? out.tls : out.plain);
-  if (chosen && options.tls && !tls_alone) chosen = choose(0, out.tls);
-  if (!chosen) return fail(chosen.error());
-  return out;
+  const auto port = choose(options.port);
+  if (!port) return fail(port.error());
+  if (!options.tls) return Ports{.plain = *port};
+  if (options.tls->alone) return Ports{.tls = *port, .own_socket = own_socket};
+  const auto tls = choose(0);
+  if (!tls) return fail(tls.error());
+  return Ports{.plain = *port, .tls = *tls};
 }
 
 // The broker's configuration, a setting a line: a line end in a value would be the begin of a

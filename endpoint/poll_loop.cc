@@ -72,7 +72,6 @@ void PollLoop::watch(std::uint64_t id, int descriptor, bool to_read, bool to_wri
   // Without EPOLLONESHOT an end would be reported again and again to a handler that does not watch
   // for more.
   epoll_event event{.events = wanted | EPOLLONESHOT, .data = {.u64 = id}};
-  if (wanted == 0) event.events = EPOLLONESHOT;
   epoll_ctl(events_.descriptor(), EPOLL_CTL_MOD, descriptor, &event);
 }
 

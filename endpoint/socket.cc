@@ -96,6 +96,31 @@ Result<Addresses, std::string> resolve(const std::string& host, std::uint16_t po
   return std::move(lookup->found);
 }
 
+Result<Listener, std::string> bind_at(const std::string& address, std::uint16_t port, bool shared) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
+    return fail(std::string("it is not an IP address"));
+  }
+  const Addresses addresses(found);
+  Listener out{Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
+  const int socket = out.socket.descriptor();
+  const int on = shared ? 1 : 0;
+  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+  sockaddr_storage bound{};
+  socklen_t size = sizeof(bound);
+  auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
+  if (bind(socket, found->ai_addr, found->ai_addrlen) != 0 ||
+      getsockname(socket, generic, &size) != 0) {
+    return fail(error_text(errno));
+  }
+  // Both kinds of address have the port in the same place.
+  out.port = ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
+  return out;
+}
+
 }  // namespace
 
 Socket::~Socket() {
@@ -129,35 +154,6 @@ Result<Socket, std::string> connect_unix(const std::string& path,
   address.ai_addrlen = sizeof(name);
   return connect_to(address, steady_now() + timeout);
 }
-
-namespace {
-
-Result<Listener, std::string> bind_at(const std::string& address, std::uint16_t port, bool shared) {
-  addrinfo hints{};
-  hints.ai_socktype = SOCK_STREAM;
-  hints.ai_flags = AI_NUMERICHOST;
-  addrinfo* found = nullptr;
-  if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
-    return fail(std::string("it is not an IP address"));
-  }
-  const Addresses addresses(found);
-  Listener out{Socket(::socket(found->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0))};
-  const int socket = out.socket.descriptor();
-  const int on = shared ? 1 : 0;
-  setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  sockaddr_storage bound{};
-  socklen_t size = sizeof(bound);
-  auto* generic = reinterpret_cast<sockaddr*>(&bound);  // NOLINT: the sockets API is like this
-  if (bind(socket, found->ai_addr, found->ai_addrlen) != 0 ||
-      getsockname(socket, generic, &size) != 0) {
-    return fail(error_text(errno));
-  }
-  // Both kinds of address have the port in the same place.
-  out.port = ntohs(reinterpret_cast<const sockaddr_in*>(generic)->sin_port);  // NOLINT: as above
-  return out;
-}
-
-}  // namespace
 
 Result<Listener, std::string> listen_at(const std::string& address, std::uint16_t port, int queue) {
   // What is left of connections does not hold a port that is requested by number.

@@ -5,7 +5,6 @@
 
 #include "base/gate.h"
 #include "endpoint/in_process.h"
-#include "suite/scenario/scenario_loader.h"
 #include "suite/testing/built_in_library.h"
 
 namespace fencepost::selftest {

@@ -25,7 +25,7 @@ SELECTION = {
     "record": ["flood.large-messages", "flood.properties", "publish.nul"],
     "replay": ["puback.reason-0x87", "flags.publish"],
     "stress": ["puback.pubrec", "flood.messages", "tcp.cut-after-3", "resp3.escapes"],
-    "certify-all": ["flood.messages"],
+    "certify-all": ["puback.pubrec", "flood.messages"],
 }
 # What Paho would not survive, or keep at any size.
 PAHO = {

@@ -122,8 +122,7 @@ class Stress(harness.FolderTest):
         self.assertIn("every request was refused", done.stdout)
 
     def test_faults_of_the_network_are_no_violation(self):
-        document = self.document("--disturb", "all", "--disturb-every", "100ms", "--duration", "5s", "--rate", 1000,
-                                 "--seed", "1", "--history", "run.jsonl", code=0)
+        document = self.document("--disturb", "all", "--duration", "5s", "--seed", "1", "--history", "run.jsonl", code=0)
         kinds = STRESS["properties"]["disturbances"]["propertyNames"]["enum"]
         self.assertEqual(set(document["disturbances"]), set(kinds) - {"restart", "kill"})
         self.assertGreater(document["reconnected"], 0)
@@ -153,8 +152,7 @@ class Stress(harness.FolderTest):
         ready = self.folder / "ready"
         port = harness.wait_until(lambda: ready.exists() and ready.read_text()).split(":")[-1]
         (self.folder / "tls.yaml").write_text(f"url: mqtts://localhost:{port.strip()}\ntls: {{ca: ca.pem}}\n")
-        done = self.run_it("--descriptor", "tls.yaml", "--disturb", "reset,half-open,cut-packet", "--duration", "3s",
-                           "--rate", 1000, code=0)
+        done = self.run_it("--descriptor", "tls.yaml", "--disturb", "reset,half-open,cut-packet", "--duration", "3s", code=0)
         self.assertIn("not available with TLS: cut-packet", done.stdout)
         self.assertRegex(done.stdout, r"disturbances  \d+: half-open \d+, reset \d+; \d+ reconnection")
         self.assertIn("not available with TLS",

@@ -363,8 +363,10 @@ bool Load::reconnect(std::uint32_t client) {
   old.reset();
   const bool done = connect(client).has_value();
   const std::lock_guard lock(mutex_);
-  if (done) ++reconnected_;
-  if (done) return true;
+  if (done) {
+    ++reconnected_;
+    return true;
+  }
   slot.broken_at = now();
   const bool gone = connected_ == 0 && begun >= without_connection_since_ + kMaxOutage;
   if (gone && lost_.empty()) lost_ = "no client could connect again within 10 s";

@@ -60,7 +60,6 @@ TEST(Load, FindsNothingInAConformingStore) {
   Broker broker;
   LoadOptions options = options_of("everything");
   options.duration = 3s;  // as much as is requested below, also where a build runs beside it
-  options.traffic.rate = 1'000;
   const auto run = run_load(*broker.endpoint, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_THAT(run->judged.violations, IsEmpty());
@@ -220,7 +219,6 @@ TEST(Load, FaultsOfTheNetworkAreNoViolation) {
   LoadOptions options = options_of("everything");
   options.network = broker.network.get();
   options.duration = 3s;
-  options.traffic.rate = 1'000;
   const auto run = run_load(*broker.disturbed, options, kNeverStop);
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_THAT(run->judged.violations, IsEmpty());
@@ -240,7 +238,6 @@ LoadResult run_while_killed(const std::string& database, endpoint::Durability de
   options.network = broker.network.get();
   options.durability = declared;
   options.duration = 3s;
-  options.traffic.rate = 1'000;
   const auto run = run_load(*broker.disturbed, options, kNeverStop);
   EXPECT_TRUE(run) << run.error().text;
   return *run;

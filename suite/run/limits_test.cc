@@ -1,5 +1,4 @@
 // Cases that go to the limits of a broker: packets of exactly the size that it takes, and restarts.
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>

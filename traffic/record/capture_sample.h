@@ -18,8 +18,8 @@
 
 #include "codec/resp3.h"
 #include "codec/topics.h"
-#include "suite/scenario/library.h"
 #include "suite/scenario/scenario_loader.h"
+#include "suite/testing/built_in_library.h"
 #include "traffic/record/capture_scenario.h"
 #include "traffic/record/capture_timeline.h"
 
@@ -35,10 +35,7 @@ inline std::string stamp(milliseconds time, std::string_view node = "client") {
 }
 
 inline const std::set<std::string>& requirement_ids() {
-  static const std::set<std::string> ids = [] {
-    std::vector<scenario::LoadError> errors;
-    return load_library({}, errors).catalogue.ids();
-  }();
+  static const std::set<std::string> ids = test::built_in_requirements().catalogue.ids();
   return ids;
 }
 

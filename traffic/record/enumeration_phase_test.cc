@@ -8,7 +8,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/gate.h"
 #include "endpoint/in_process.h"
 #include "reference_store/faults/fault.h"
 #include "suite/testing/built_in_library.h"
@@ -59,7 +58,6 @@ class EnumerationPhaseTest : public testing::Test {
 };
 
 TEST_F(EnumerationPhaseTest, OfAConformingStoreIsWhole) {
-  if (all_or_in_gate(false, true)) GTEST_SKIP() << "only in ci/test --full: cli_test.py has it";
   const run::EnumerationResult out = run("");
   EXPECT_EQ(out.workloads, out.of);
   EXPECT_GT(out.requests, 10 * out.undecidable);
