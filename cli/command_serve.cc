@@ -15,15 +15,20 @@
 #include "clients/serve/access.h"
 #include "clients/serve/client_judge.h"
 #include "clients/serve/judged_command.h"
+#include "clients/serve/store_client.h"
 #include "clients/serve/traffic_log.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/tap.h"
+#include "endpoint/url.h"
 #include "hlc/hlc.h"
 #include "reference_store/authorization.h"
+#include "reference_store/served/options.h"
+#include "reference_store/served/traffic_log.h"
 #include "report/report_files.h"
 #include "suite/scenario/library.h"
 #include "suite/scenario/yaml_reader.h"
 #include "suite/target/conditions_options.h"
+#include "suite/target/target.h"
 
 namespace fencepost::cli {
 namespace {
@@ -36,6 +41,7 @@ constexpr std::uint32_t kPacketBytes = 4U << 20U;
 constexpr std::uint16_t kPlainPort = 1883;
 constexpr std::uint16_t kTlsPort = 8883;
 constexpr std::chrono::minutes kMaxHold{1};
+constexpr std::chrono::milliseconds kServeInterval{50};  // people wait for lines, and for the end
 
 // The content of the authorization file, checked; nothing after an error was printed.
 std::optional<std::string> read_authorization(const std::string& path) {
@@ -116,9 +122,9 @@ bool files_can_be_written(const ServeOptions& options) {
 }
 
 void announce(const ServeOptions& options, const std::vector<const store::Fault*>& faults,
-              const serve::Access& access, const std::string& url) {
+              const std::vector<std::string>& notes, const std::string& url) {
   text::print("fencepost: state store ({} dialect) ready at {}\n", options.profile, url);
-  for (const std::string& note : access.notes()) text::print("fencepost: {}\n", note);
+  for (const std::string& note : notes) text::print("fencepost: {}\n", note);
   for (const store::Fault* fault : faults) {
     text::print("fencepost: it is {} on purpose ({} {}): {}\n",
                 fault->kind == store::FaultKind::kBenign ? "unusual" : "wrong", fault->id,
@@ -135,6 +141,12 @@ void announce(const ServeOptions& options, const std::vector<const store::Fault*
     text::print("fencepost: messages to fencepost/control change it: docs/CLIENTS.md\n");
   }
   std::fflush(stdout);
+}
+
+// Prints an error otherwise.
+bool write_ready_file(const ServeOptions& options, const std::string& url) {
+  return options.ready_file.empty() ||
+         succeeded(report::write_file(options.ready_file, url + "\n"));
 }
 
 // The first of the two that is not well.
@@ -321,6 +333,117 @@ std::optional<endpoint::BrokerOptions> broker_options_of(
   return out;
 }
 
+// The same for the store as a client of another broker; prints an error otherwise.
+std::optional<served::Options> store_options_of(const endpoint::BrokerOptions& broker,
+                                                const std::vector<const store::Fault*>& faults) {
+  served::Options out{.service = {.dialect = broker.dialect,
+                                  .store = {.node_id = broker.node_id,
+                                            .quota = broker.quota,
+                                            .max_bytes = broker.limits->keys_bytes,
+                                            .max_registrations = broker.limits->registrations}},
+                      .clock_offset = broker.conditions.clock_offset,
+                      .delay = {.delay = broker.conditions.response_delay,
+                                .jitter = broker.conditions.response_jitter},
+                      .faults = faults,
+                      .seed = broker.seed,
+                      .control = broker.control};
+  if (!broker.right.empty()) out.right = *store::parse_decisions(broker.right);
+  for (const store::Fault* fault : faults) {
+    if (fault->name != "drops-connection" && fault->name != "closes-at-random") continue;
+    print_error(
+        fmt::format("{} and --broker: a client of a broker cannot end the connections of "
+                    "others; choose another store, or leave out --broker",
+                    fault->name));
+    return std::nullopt;
+  }
+  return out;
+}
+
+run::ExitCode exit_code_of(const endpoint::Error& error) {
+  return error.kind == endpoint::ErrorKind::kInvalid ? run::ExitCode::kUsage
+                                                     : run::ExitCode::kUnreachable;
+}
+
+// The broker of --broker, not connected yet; prints an error otherwise.
+Result<target::Target, run::ExitCode> open_other_broker(const ServeOptions& options) {
+  auto descriptor = read_descriptor({options.broker, options.descriptor});
+  if (!descriptor) return fail(run::ExitCode::kUsage);
+  if (!descriptor->url.starts_with("mqtt")) {
+    print_error("--broker " + endpoint::redacted(options.broker) +
+                ": expected the URL of a broker, mqtt://host[:port] or mqtts://host[:port]; "
+                "without --broker, serve starts one");
+    return fail(run::ExitCode::kUsage);
+  }
+  descriptor->mqtt.hides_secrets = false;
+  auto target = open_target(*descriptor, codec::DialectId::kDeployed);
+  if (target) return std::move(*target);
+  print_error(target.error().text);
+  return fail(exit_code(target.error()));
+}
+
+run::ExitCode watch(serve::StoreClient& store, serve::TrafficLog& traffic, const std::string& url) {
+  while (!stop_flag()) {
+    if (const auto served = store.serve(kServeInterval); !served) {
+      print_error(url + ": " + served.error().text);
+      (void)end(traffic);
+      return exit_code_of(served.error());
+    }
+    print(traffic.look(wall_clock()));
+  }
+  const run::ExitCode code = end(traffic);
+  text::print("fencepost: stopped\n");
+  return code;
+}
+
+run::ExitCode serve_other_broker(const ServeOptions& options,
+                                 const std::vector<const store::Fault*>& faults,
+                                 const endpoint::BrokerOptions& broker_options) {
+  auto store_options = store_options_of(broker_options, faults);
+  if (!store_options) return run::ExitCode::kUsage;
+  const auto target = open_other_broker(options);
+  if (!target) return target.error();
+  endpoint::Endpoint& endpoint = *target->endpoint;
+  const auto traffic = serve::TrafficLog::begin(
+      {.record = options.record, .explain = options.explain, .control = options.control});
+  if (!traffic) {
+    print_error(traffic.error());
+    return run::ExitCode::kUsage;
+  }
+  std::optional<served::TrafficLog> log;
+  if (!(*traffic)->path().empty()) {
+    auto opened = served::TrafficLog::open((*traffic)->path());
+    if (!opened) {
+      print_error(opened.error());
+      return run::ExitCode::kInternal;
+    }
+    log.emplace(std::move(*opened));
+  }
+  stop_on_signals();
+  const std::string client_id =
+      options.client_id.empty() ? "fencepost-store-" + random_run_id() : options.client_id;
+  serve::StoreClient store(endpoint, {.client_id = client_id, .store = *store_options},
+                           std::move(log), [](const std::string& text) { print_error(text); });
+  const auto opened = store.open();
+  if (!opened || stop_flag()) {
+    (*traffic)->discard();
+    if (stop_flag()) {
+      print_error("interrupted before the store was connected");
+      return run::ExitCode::kInterrupted;
+    }
+    print_error("cannot serve at " + endpoint.url() + ": " + opened.error().text);
+    return exit_code_of(opened.error());
+  }
+  const std::string url = endpoint::without_password(options.broker);
+  announce(options, faults, {}, url);
+  text::print(
+      "fencepost: it is a client of this broker, {}: docs/CLIENTS.md says what it cannot "
+      "know\n",
+      client_id);
+  std::fflush(stdout);
+  if (!write_ready_file(options, url)) return run::ExitCode::kInternal;
+  return watch(store, **traffic, endpoint.url());
+}
+
 // Signals are waited for, not handled: blocked before the broker starts so that none is missed.
 sigset_t block_signals() {
   sigset_t signals;
@@ -336,12 +459,17 @@ sigset_t block_signals() {
 }  // namespace
 
 run::ExitCode serve(const ServeOptions& options) {
+  if (!options.needs_own_broker.empty()) {
+    print_error(options.needs_own_broker);
+    return run::ExitCode::kUsage;
+  }
   const auto faults = read_faults(options);
   if (!faults || !right_can_be_served(options, *faults) || !files_can_be_written(options)) {
     return run::ExitCode::kUsage;
   }
   auto broker_options = broker_options_of(options, *faults);
   if (!broker_options || !judge_options_fit(options)) return run::ExitCode::kUsage;
+  if (!options.broker.empty()) return serve_other_broker(options, *faults, *broker_options);
   const auto access = serve::Access::prepare({.bind = options.bind,
                                               .tls = options.tls,
                                               .tls_hosts = options.tls_hosts,
@@ -388,13 +516,8 @@ run::ExitCode serve(const ServeOptions& options) {
                              : (*broker)->tls_port() != 0 ? (*broker)->tls_port()
                                                           : (*broker)->port();
   const std::string url = access->url(port);
-  announce(options, *faults, *access, url);
-  if (!options.ready_file.empty()) {
-    if (const auto written = report::write_file(options.ready_file, url + "\n"); !written) {
-      print_error(written.error());
-      return run::ExitCode::kInternal;
-    }
-  }
+  announce(options, *faults, access->notes(), url);
+  if (!write_ready_file(options, url)) return run::ExitCode::kInternal;
   if (judged && !start_command(options, url, *judged)) return run::ExitCode::kUsage;
   return watch(options, **broker, signals, **traffic, judged ? &*judged : nullptr);
 }

@@ -279,6 +279,12 @@ struct ProbeOptions {
 [[nodiscard]] run::ExitCode probe(const ProbeOptions& options);
 
 struct ServeOptions {
+  std::string broker{};      // URL of another broker, where the store is a client; empty: our own
+  std::string descriptor{};  // file with what the URL does not say
+  std::string client_id{};   // of the store there; empty: a new one
+  // With `broker`, the first option that was given and is of a broker of our own, and what to do
+  // instead.
+  std::string needs_own_broker{};
   std::optional<std::uint16_t> port{};  // 0: one that is free; nothing: the usual one
   std::string bind = "127.0.0.1";
   std::string ready_file{};              // receives the URL when clients can connect

@@ -50,8 +50,9 @@ constexpr OptionGroup kOptionGroups[] = {
     {"probe", "Measurements", "quota-up-to max-time", ""},
     {"record", "Source", "endpoint descriptor duration subscribe pcap port from", ""},
     {"judge-clients", "Source", "pcap port from", "from-start clock-offset node-id"},
-    {"serve", "Listener", "port bind ready-file tls",
-     "tls-host certificate key client-ca user password-file receive-maximum maximum-packet-size"},
+    {"serve", "Listener", "port bind ready-file tls broker",
+     "tls-host certificate key client-ca user password-file receive-maximum maximum-packet-size "
+     "descriptor client-id"},
     {"serve", "Store", "dialect fault variant quota response-delay",
      "response-jitter clock-offset authorization database node-id null seed control"},
     {"serve", "Client rules", "judge-clients json junit html", "puback-delay drop-at-puback"},
@@ -225,7 +226,7 @@ class TerminalHelp : public CLI::Formatter {
 // What stands for the value of an option in the help.
 std::string value_name(CLI::Option& option) {
   constexpr std::pair<const char*, std::string_view> kNames[] = {
-      {"URL", "endpoint"},
+      {"URL", "endpoint broker"},
       {"FILE",
        "descriptor baseline against out pcap from record report authorization history evidence "
        "sign resume "
@@ -234,7 +235,7 @@ std::string value_name(CLI::Option& option) {
       {"PATH", "scenarios replay paths"},
       {"FOLDER", "out-dir site folder"},
       {"GLOB", "run skip ignore"},
-      {"ID", "requirement id node-id"},
+      {"ID", "requirement id node-id client-id"},
       {"TAG", "tag"},
       {"K/N", "shard"},
       {"TIME",

@@ -270,6 +270,68 @@ void add_served_store(CLI::App& command, ServeOptions& options) {
   command.add_option("--seed", options.seed, "Random seed (default: 1)")->check(whole_number(0));
 }
 
+// With what is of a broker that `serve` starts, and what to do where it starts none.
+struct OfOwnBroker {
+  const char* option;
+  const char* instead;
+};
+constexpr const char* kConfigureYours =
+    "expected the options of the store only; configure it in the broker";
+constexpr const char* kJudgeCapture =
+    "it needs a broker that serve starts; for yours, capture packets: fencepost judge-clients "
+    "--pcap";
+constexpr std::array kOfOwnBroker = {
+    OfOwnBroker{"--port", kConfigureYours},
+    OfOwnBroker{"--bind", kConfigureYours},
+    OfOwnBroker{"--tls", kConfigureYours},
+    OfOwnBroker{"--tls-host", kConfigureYours},
+    OfOwnBroker{"--certificate", kConfigureYours},
+    OfOwnBroker{"--key", kConfigureYours},
+    OfOwnBroker{"--client-ca", kConfigureYours},
+    OfOwnBroker{"--user",
+                "expected the store's own user in the URL or in --descriptor; configure others in "
+                "the broker"},
+    OfOwnBroker{"--password-file", kConfigureYours},
+    OfOwnBroker{"--receive-maximum", kConfigureYours},
+    OfOwnBroker{"--maximum-packet-size", kConfigureYours},
+    OfOwnBroker{"--open-routing", "leave it out: brokers route requests to every subscriber"},
+    OfOwnBroker{"--verbose", "leave it out: read the log of the broker"},
+    OfOwnBroker{"--authorization",
+                "a client of a broker does not learn which user sends a request; leave it out, or "
+                "leave out --broker"},
+    OfOwnBroker{"--database",
+                "only the store in a broker that serve starts keeps its keys in a file; leave it "
+                "out, or leave out --broker"},
+    OfOwnBroker{"--judge-clients", kJudgeCapture},
+    OfOwnBroker{"--puback-delay", kJudgeCapture},
+    OfOwnBroker{"--drop-at-puback", kJudgeCapture},
+    OfOwnBroker{"--json", kJudgeCapture},
+    OfOwnBroker{"--junit", kJudgeCapture},
+    OfOwnBroker{"--html", kJudgeCapture},
+};
+
+// The store as a client of another broker.
+void add_other_broker(CLI::App& command, ServeOptions& options) {
+  CLI::Option* broker = command.add_option(
+      "--broker", options.broker,
+      "Be a client of this broker, mqtt://... or mqtts://..., and start none (docs/CLIENTS.md)");
+  add_descriptor(command, options.descriptor);
+  command.get_option("--descriptor")->needs(broker);
+  command
+      .add_option("--client-id", options.client_id,
+                  "With --broker: client id of the store (default: fencepost-store- and 8 random "
+                  "digits)")
+      ->needs(broker);
+}
+
+std::string needs_own_broker(const CLI::App& command) {
+  for (const OfOwnBroker& each : kOfOwnBroker) {
+    if (command.get_option(each.option)->count() == 0) continue;
+    return fmt::format("{} and --broker: {}", each.option, each.instead);
+  }
+  return {};
+}
+
 void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
   CLI::App* command =
       app.add_subcommand("serve", "Run a broker with the reference store (docs/CLIENTS.md)");
@@ -278,6 +340,7 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
       "then requests are refused with the quota's error; 4 MiB in flight to a slow client and 4 "
       "MiB queued, then its messages are lost");
   add_listener(*command, options);
+  add_other_broker(*command, options);
   add_served_store(*command, options);
   command->add_option("--record", options.record,
                       "At the end, write the requests of clients and their responses to this "
@@ -293,7 +356,10 @@ void add_serve(CLI::App& app, ServeOptions& options, Action& action) {
                     "Route requests and notifications to every subscriber, for record; observers "
                     "then have to subscribe to their notifications");
   command->add_flag("-v,--verbose", options.verbose, "Print the broker's log");
-  command->callback([&] { action = [&] { return serve(options); }; });
+  command->callback([&, command] {
+    if (!options.broker.empty()) options.needs_own_broker = needs_own_broker(*command);
+    action = [&] { return serve(options); };
+  });
 }
 
 void add_record(CLI::App& app, RecordOptions& options, Action& action) {

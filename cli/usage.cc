@@ -181,7 +181,9 @@ std::string misplaced_url(const CLI::App& app) {
   for (const CLI::App* command : app.get_subcommands()) {
     for (const CLI::Option* option : command->get_options()) {
       const bool names_endpoint = option->get_positional() && command->get_name() == "compare";
-      if (option->check_lname("endpoint") || names_endpoint) continue;
+      if (option->check_lname("endpoint") || option->check_lname("broker") || names_endpoint) {
+        continue;
+      }
       for (const std::string& value : option->results()) {
         if (value.find("://") == std::string::npos || value.find('@') == std::string::npos)
           continue;

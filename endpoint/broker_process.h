@@ -70,7 +70,7 @@ struct BrokerOptions {
   std::string database{};
   // Every subscriber sees requests and notifications, and observers have to subscribe.
   bool open_routing = false;
-  bool control = false;  // clients may change fault and conditions: broker_plugin/control.h
+  bool control = false;  // clients may change fault and conditions: served/control.h
   std::optional<PasswordFile> passwords{};  // without: anybody may connect
   std::optional<TlsListener> tls{};
   // No port at all: a socket in a folder that other users cannot enter, for a proxy of ours.

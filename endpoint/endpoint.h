@@ -239,6 +239,9 @@ struct Capabilities {
   std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};     // bytes that a PUBLISH may have, when known
   std::set<std::string, std::less<>> disturbances{};  // that can be done to it: names of kinds
+  // The store sees who sends a request, with which QoS, and the end of a connection, and it can end
+  // one: it is in the broker. False: it is a client of the broker.
+  bool store_in_broker = true;
   bool raw_packets = false;              // Client::publish_raw(), mqtt_3_1_1 and extras can be used
   std::string key_prefix = "fencepost";  // what all keys of the suite begin with
 

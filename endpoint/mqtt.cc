@@ -46,6 +46,7 @@ std::unique_ptr<Connector> connector_for(const MqttOptions& options) {
   } else {
     out = std::make_unique<BuiltinConnector>(options);
   }
+  if (!options.hides_secrets) return out;
   // Below everything else: what nobody gets to see, nobody can record or print.
   return hide_secrets(std::move(out), secrets_to_hide(options));
 }

@@ -45,6 +45,9 @@ struct MqttOptions {
   std::map<std::string, Credentials> roles{};  // of clients that need other rights
   Capabilities capabilities{};
   Driver driver = Driver::kBuiltin;
+  // Passwords in what is received become asterisks, as it may be printed. False: for a store, which
+  // has to keep what it gets.
+  bool hides_secrets = true;
   // Of 127.0.0.1: connections go there, and the certificate must be for `host` nevertheless. 0:
   // they go to host and port.
   std::uint16_t proxy_port = 0;

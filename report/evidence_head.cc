@@ -67,11 +67,15 @@ Call call_of(const JsonMembers& record) {
 }
 
 ordered_json capabilities_json(const endpoint::Capabilities& offered) {
-  ordered_json out = {
-      {"transport", offered.transport},   {"isolated_broker", offered.has_isolated_broker},
-      {"ephemeral", offered.ephemeral},   {"exact_clock", offered.exact_clock},
-      {"roles", offered.roles},           {"client_ids", offered.client_ids},
-      {"key_prefix", offered.key_prefix}, {"odd_packets", offered.raw_packets}};
+  ordered_json out = {{"transport", offered.transport},
+                      {"isolated_broker", offered.has_isolated_broker},
+                      {"ephemeral", offered.ephemeral},
+                      {"exact_clock", offered.exact_clock},
+                      {"roles", offered.roles},
+                      {"client_ids", offered.client_ids},
+                      {"key_prefix", offered.key_prefix},
+                      {"odd_packets", offered.raw_packets},
+                      {"store_in_broker", offered.store_in_broker}};
   for (const std::string_view name : endpoint::kDisturbanceNames) {
     out[std::string(name)] = offered.disturbances.contains(name);
   }
@@ -108,6 +112,7 @@ endpoint::Capabilities capabilities_of(const JsonMembers& record) {
     if (known && record.flag(member.c_str())) out.disturbances.insert(member);
   }
   out.raw_packets = record.flag_if_there("odd_packets");
+  if (record.has("store_in_broker")) out.store_in_broker = record.flag("store_in_broker");
   out.key_prefix = record.text("key_prefix");
   if (record.has("quota")) out.quota = record.integer<std::size_t>("quota");
   if (record.has("max_packet_size")) {

@@ -50,6 +50,7 @@ EvidenceHead full_head() {
                            .client_ids = {{"restricted", "me"}},
                            .max_packet_size = 4'294'967'295,
                            .disturbances = {"restart"},
+                           .store_in_broker = false,
                            .raw_packets = true,
                            .key_prefix = "mine"},
           .expiry_tolerance = 250ms,
@@ -91,6 +92,7 @@ TEST(EvidenceHead, ComesBackWithEachField) {
   EXPECT_EQ(offers.max_packet_size, 4'294'967'295U);
   EXPECT_THAT(offers.disturbances, ElementsAre("restart"));
   EXPECT_TRUE(offers.raw_packets);
+  EXPECT_FALSE(offers.store_in_broker);
   EXPECT_EQ(offers.key_prefix, "mine");
 }
 
@@ -108,6 +110,7 @@ TEST(EvidenceHead, LeavesOutWhatIsNotKnown) {
   EXPECT_FALSE(read.capabilities.has_isolated_broker);
   EXPECT_FALSE(read.capabilities.exact_clock);
   EXPECT_FALSE(read.capabilities.raw_packets);
+  EXPECT_TRUE(read.capabilities.store_in_broker);
   EXPECT_EQ(read.capabilities.key_prefix, "fencepost");
 }
 
@@ -238,6 +241,7 @@ TEST(EvidenceHead, SaysWhichMemberIsOfAnotherType) {
       {"capabilities/exact_clock", "true or false"},
       {"capabilities/restart", "true or false"},
       {"capabilities/odd_packets", "true or false"},
+      {"capabilities/store_in_broker", "true or false"},
       {"capabilities/key_prefix", "a string"},
       {"capabilities/client_ids", "an object"},
       {"capabilities/quota", "a whole number, 0 or greater"},

@@ -195,7 +195,7 @@ class Evidence(harness.FolderTest):
         """A head that leaves out or skips what the file shows makes nothing green."""
         known = ("--endpoint", "inproc:?fault=S01", "--run", "set.nx.*", "--stress", "none")
         everything = {"roles": [], "client_ids": {}, "transport": False, "isolated_broker": False, "restart": False,
-                      "odd_packets": False, "exact_clock": False, "ephemeral": False}
+                      "odd_packets": False, "store_in_broker": False, "exact_clock": False, "ephemeral": False}
 
         def of_head(change):
             def changed(head, rest):

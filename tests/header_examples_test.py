@@ -67,6 +67,12 @@ GIVEN = {
     "endpoint/recording.h": "std::unique_ptr<Endpoint> store;",
     "endpoint/memory_file.h": "std::string pem;",
     "endpoint/throw_away_certificate.h": "std::string ca_file; void serve(const std::string&, const std::string&);",
+    "reference_store/served/served_store.h": "Options options; store::Caller caller;"
+                                             "codec::Message message; std::vector<store::Delivery> out;"
+                                             "void tell(const std::string&);",
+    "clients/serve/sender.h": "codec::Message request;",
+    "clients/serve/store_client.h": "endpoint::Endpoint& broker; served::Options options; bool stopped;"
+                                    "void report(const std::string&);#return Result<void, endpoint::Error>",
     "reference_store/faults/switched_store.h": "std::uint64_t seed;",
     "traffic/replay/replay.h": "scenario::Case test_case; std::vector<run::CaseResult> results;"
                                    "scenario::SourceFile file; std::set<std::string> ids;",

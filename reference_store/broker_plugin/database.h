@@ -8,13 +8,13 @@
 // Registrations are not kept: they end with their connection. Not thread safe.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "reference_store/served/clocks.h"
 #include "reference_store/store.h"
 
 struct sqlite3;
@@ -22,12 +22,8 @@ struct sqlite3_stmt;
 
 namespace fencepost::broker_plugin {
 
-// Two readings of this machine's clocks, at the same time. Expiry is kept by the wall clock, since
-// the steady one begins with each start of the machine.
-struct Clocks {
-  std::chrono::microseconds wall{0};  // since the Unix epoch
-  std::chrono::microseconds steady{0};
-};
+// Expiry is kept by the wall clock, since the steady one begins with each start of the machine.
+using served::Clocks;
 
 class Database final : private store::Journal {
  public:

@@ -1,5 +1,5 @@
 // A mosquitto plugin that makes the broker serve the reference store. C ABI glue only: what the
-// store says is decided in reference_store/service.h.
+// store says is decided in reference_store/served/served_store.h.
 //
 //   plugin /usr/lib/fencepost/fencepost_statestore.so
 //   plugin_opt_dialect deployed            # or documented
@@ -25,7 +25,6 @@
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
 // callbacks run on the broker's only thread. No exception leaves an entry point.
 
-#include <algorithm>
 #include <csignal>
 #include <ctime>
 #include <memory>
@@ -41,20 +40,22 @@
 #include <mosquitto_plugin.h>
 
 #include "codec/message.h"
-#include "codec/topics.h"
-#include "reference_store/broker_plugin/control.h"
 #include "reference_store/broker_plugin/database.h"
-#include "reference_store/broker_plugin/options.h"
 #include "reference_store/broker_plugin/properties.h"
-#include "reference_store/broker_plugin/traffic_log.h"
 #include "reference_store/broker_plugin/wake_timer.h"
-#include "reference_store/delay_queue.h"
-#include "reference_store/faults/switched_store.h"
+#include "reference_store/served/control.h"
+#include "reference_store/served/options.h"
+#include "reference_store/served/served_store.h"
+#include "reference_store/served/traffic_log.h"
 #include "reference_store/service.h"
-#include "reference_store/variants/variant_store.h"
 
 namespace fencepost::broker_plugin {
 namespace {
+
+using served::Clocks;
+using served::Options;
+using served::read_clocks;
+using served::TrafficLog;
 
 // Requests are moved to this topic before the broker routes them: no client can observe other
 // clients' requests there. The broker acknowledges with 0x00 only while somebody subscribes to it
@@ -62,29 +63,12 @@ namespace {
 // client SDK refuses.
 constexpr const char* kSinkTopic = "$fencepost/handled-request";
 
-std::chrono::microseconds clock_reading(clockid_t clock) {
-  timespec time{};
-  clock_gettime(clock, &time);
-  return std::chrono::seconds{time.tv_sec} + std::chrono::duration_cast<std::chrono::microseconds>(
-                                                 std::chrono::nanoseconds{time.tv_nsec});
-}
-
-store::Instant current_instant(std::chrono::milliseconds offset) {
-  const auto wall =
-      std::chrono::duration_cast<std::chrono::milliseconds>(clock_reading(CLOCK_REALTIME)) + offset;
-  return {.wall_ms = static_cast<std::uint64_t>(wall.count()),
-          .steady = clock_reading(CLOCK_MONOTONIC)};
-}
-
 // An expiry that is kept by the wall clock must not become earlier when this thread is interrupted
-// between the two readings: what is written reads the wall clock last, what is loaded first.
+// between the two readings: what is written reads the wall clock last, what is loaded first, as
+// read_clocks() does.
 Clocks clocks_to_write() {
-  const auto steady = clock_reading(CLOCK_MONOTONIC);
-  return {.wall = clock_reading(CLOCK_REALTIME), .steady = steady};
-}
-Clocks clocks_to_load() {
-  const auto wall = clock_reading(CLOCK_REALTIME);
-  return {.wall = wall, .steady = clock_reading(CLOCK_MONOTONIC)};
+  const auto steady = served::clock_reading(CLOCK_MONOTONIC);
+  return {.wall = served::clock_reading(CLOCK_REALTIME), .steady = steady};
 }
 
 codec::Message read_message(const mosquitto_evt_message& event) {
@@ -114,14 +98,15 @@ void send(const store::Delivery& delivery) {
   (void)properties.release();  // the broker owns them now
 }
 
+void complain(const std::string& text) {
+  mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", text.c_str());
+}
+
 class Plugin {
  public:
   Plugin(const Options& options, std::optional<TrafficLog> log)
-      : options_(options),
-        store_(make_store(options)),
-        delayed_(options.delay),
-        log_(std::move(log)) {
-    if (options_.control) send(control_answer(std::string(kControlStateTopic), true));
+      : options_(options), store_(options, std::move(log), complain) {
+    if (options_.control) send(store_.control_state_message());
   }
 
   // To be called once, before the first request. Returns what is wrong with the database, or
@@ -130,42 +115,31 @@ class Plugin {
     if (!options_.database.empty()) {
       if (auto wrong = open_database()) return wrong;
     }
-    const bool holds_keys = database_ && store_->service_within()->key_count() > 0;
-    if (log_) {
-      note(log_->started(clock_reading(CLOCK_REALTIME), options_.clock_offset, holds_keys));
-    }
+    store_.start(read_clocks(), database_ && store_.service_within()->key_count() > 0);
     return std::nullopt;
   }
 
   int on_message(mosquitto_evt_message& event) {
     if (has_failed_) return MOSQ_ERR_PROTOCOL;
     const char* client_id = mosquitto_client_id(event.client);
-    if (options_.control && event.topic == kControlTopic) {
+    if (options_.control && event.topic == served::kControlTopic) {
       return on_control(event, client_id == nullptr ? "" : client_id);
     }
-    if (!store_->serves(event.topic)) {
-      if (log_ && client_id != nullptr && looks_like_a_request(event.topic)) {
-        note(log_->elsewhere(clock_reading(CLOCK_REALTIME), client_id, event.topic));
-      }
+    if (!store_.serves(event.topic)) {
+      if (client_id != nullptr) store_.elsewhere(client_id, event.topic, read_clocks());
       return MOSQ_ERR_SUCCESS;
     }
     const char* user_name = mosquitto_client_username(event.client);
     if (client_id == nullptr) return MOSQ_ERR_PROTOCOL;
     const store::Caller caller{.client_id = client_id,
                                .user_name = user_name == nullptr ? "" : user_name};
-    const codec::Message message = read_message(event);
-    if (log_) note(log_->request(clock_reading(CLOCK_REALTIME), client_id, message));
-    const store::Handling handling =
-        store_->handle(caller, message, current_instant(options_.clock_offset), deliveries_);
+    const store::Handling handling = store_.handle(caller, read_message(event), read_clocks());
     // With a database the tick follows which the broker makes after it has read from all clients:
     // their requests are one transaction.
-    if (!database_ || delayed_.delays()) flush(caller.client_id);
+    if (!database_ || store_.delays()) flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
-    if (handling == store::Handling::kDisconnect) {
-      ended_by_store_ = client_id;
-      return MOSQ_ERR_PROTOCOL;
-    }
+    if (handling == store::Handling::kDisconnect) return MOSQ_ERR_PROTOCOL;
     event.retain = false;
     return options_.open_routing ? MOSQ_ERR_SUCCESS : hide_request(event);
   }
@@ -176,17 +150,11 @@ class Plugin {
     if (client_id == nullptr) return;
     // What waits is for this connection, and not for the next one of the same name.
     if (database_) flush({});
-    if (log_) {
-      note(log_->disconnected(clock_reading(CLOCK_REALTIME), client_id,
-                              ended_by_store_ == client_id));
-      ended_by_store_.reset();
-    }
-    store_->disconnect(client_id);
-    delayed_.disconnect(client_id);
+    store_.disconnect(client_id, read_clocks());
   }
 
   void on_tick() {
-    store_->expire(current_instant(options_.clock_offset), deliveries_);
+    store_.expire(read_clocks());
     flush({});  // an expiry answers no request
     if (options_.parent && getppid() != *options_.parent) kill(getpid(), SIGTERM);
   }
@@ -194,71 +162,23 @@ class Plugin {
  private:
   // Takes over what the database holds.
   std::optional<std::string> open_database() {
-    store::Service* service = store_->service_within();
+    store::Service* service = store_.service_within();
     if (service == nullptr) {
       return "option database cannot be combined with fault " + store::ids_of(options_.faults) +
              ": such a store does not keep its keys where the reference store does";
     }
-    auto opened = Database::open(options_.database, service->state(), clocks_to_load());
+    auto opened = Database::open(options_.database, service->state(), read_clocks());
     if (!opened) return opened.error();
     database_ = std::move(*opened);
     return std::nullopt;
   }
 
-  static std::unique_ptr<store::Handler> make_store(const Options& options) {
-    if (options.control) {
-      auto store = std::make_unique<store::SwitchedStore>(options.service, options.seed);
-      if (!options.faults.empty()) store->become(options.faults);
-      return store;
-    }
-    if (!options.faults.empty()) {
-      return store::make_store(options.faults, options.service, options.seed);
-    }
-    if (options.right) return store::make_variant(*options.right)(options.service);
-    return std::make_unique<store::Service>(options.service);
-  }
-
-  // Where a client publishes that has the request topic wrong. (Req: ENV-TOPIC-2)
-  static bool looks_like_a_request(std::string_view topic) {
-    return topic.starts_with("statestore") || topic.find("FA9AE35F") != std::string_view::npos;
-  }
-
-  // What the broker sends of the state of the store, and of what was wrong with a request for
-  // another one.
-  store::Delivery control_answer(std::string topic, bool retain, const std::string& wrong = {}) {
-    store::Delivery answer;
-    answer.message.topic = std::move(topic);
-    answer.message.retain = retain;
-    answer.message.payload = wrong.empty() ? control_state(options_) : "refused: " + wrong;
-    return answer;
-  }
-
   int on_control(mosquitto_evt_message& event, const std::string& client_id) {
-    const codec::Message message = read_message(event);
-    Options changed = options_;
-    const std::string wrong = apply_control(message.payload, changed).value_or("");
-    if (wrong.empty()) {
-      if (changed.faults != options_.faults) become(changed.faults);
-      delayed_.change(changed.delay.delay, changed.delay.jitter);
-      options_ = std::move(changed);
-      send(control_answer(std::string(kControlStateTopic), true));
-    }
-    if (message.response_topic && !codec::response_topic_fault(*message.response_topic)) {
-      store::Delivery answer = control_answer(*message.response_topic, false, wrong);
-      answer.message.correlation_data = message.correlation_data;
-      send(answer);
-    }
-    if (log_) {
-      note(log_->control(clock_reading(CLOCK_REALTIME), client_id,
-                         wrong.empty() ? control_state(options_) : "refused: " + wrong));
-    }
+    store_.control(client_id, read_message(event), read_clocks(), deliveries_);
+    for (const store::Delivery& delivery : deliveries_) send(delivery);
+    deliveries_.clear();
     event.retain = false;
     return hide_request(event);
-  }
-
-  // Where clients may change the store, it is one that can be changed.
-  void become(const std::vector<const store::Fault*>& faults) {
-    static_cast<store::SwitchedStore&>(*store_).become(faults);
   }
 
   static int hide_request(mosquitto_evt_message& event) {
@@ -272,17 +192,14 @@ class Plugin {
   // Sends what the store has to say, and what it had to say long enough ago.
   void flush(std::string_view caller) {
     if (!keep()) return;
-    const std::chrono::microseconds now = clock_reading(CLOCK_MONOTONIC);
-    if (delayed_.delays()) hold_back(caller, now);
+    const Clocks now = read_clocks();
+    store_.take(caller, now, deliveries_);
     for (store::Delivery& delivery : deliveries_) {
-      if (log_) {
-        note(log_->delivery(clock_reading(CLOCK_REALTIME), delivery.client_id, delivery.message));
-      }
       if (options_.open_routing) delivery.client_id.clear();
       send(delivery);
     }
     deliveries_.clear();
-    timer_.arm(next_wake(), now);
+    timer_.arm(store_.next_wake(), now.steady);
   }
 
   // Puts what has changed on the disk. False: it is not there, so nobody may learn of it.
@@ -290,44 +207,18 @@ class Plugin {
     if (!database_ || has_failed_) return !has_failed_;
     const auto kept = database_->commit(clocks_to_write());
     if (kept) return true;
-    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", kept.error().c_str());
+    complain(kept.error());
     has_failed_ = true;
-    deliveries_.clear();
     kill(getpid(), SIGTERM);
     return false;
   }
 
-  static void note(bool written) {
-    if (written) return;
-    mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: the recording is incomplete: cannot write");
-  }
-
-  // Puts all deliveries into the queue, and takes out those that are due.
-  void hold_back(std::string_view caller, std::chrono::microseconds now) {
-    for (store::Delivery& delivery : deliveries_) {
-      if (delayed_.add(caller, std::move(delivery), now)) continue;
-      mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: too many messages are delayed; one is lost");
-    }
-    deliveries_.clear();
-    delayed_.take_due(now, deliveries_);
-  }
-
-  [[nodiscard]] std::optional<std::chrono::microseconds> next_wake() const {
-    const auto expiry = store_->next_expiry();
-    const auto due = delayed_.next_due();
-    if (!expiry || !due) return expiry ? expiry : due;
-    return std::min(*expiry, *due);
-  }
-
-  Options options_;
-  std::unique_ptr<store::Handler> store_;
+  const Options options_;
+  served::ServedStore store_;
   std::unique_ptr<Database> database_;  // null: memory alone; it uses the store
   bool has_failed_ = false;             // what the store holds is not what the database does
-  store::DelayQueue delayed_;
-  std::optional<TrafficLog> log_;
-  std::optional<std::string> ended_by_store_;  // the client that it has refused last
   WakeTimer timer_;
-  std::vector<store::Delivery> deliveries_;
+  std::vector<store::Delivery> deliveries_;  // kept between calls only to reuse its memory
 };
 
 // Runs `body` for a callback of the broker: a failure is logged and becomes `code`, never an
@@ -378,9 +269,9 @@ int register_callbacks(mosquitto_plugin_id_t* identifier, Plugin* plugin) {
 }
 
 int start(mosquitto_plugin_id_t* identifier, void** user_data, mosquitto_opt* given, int count) {
-  OptionList list;
+  served::OptionList list;
   for (int i = 0; i < count; ++i) list.emplace_back(given[i].key, given[i].value);
-  Result<Options, std::string> options = parse_options(list);
+  Result<Options, std::string> options = served::parse_options(list);
   if (!options) {
     mosquitto_log_printf(MOSQ_LOG_ERR, "fencepost: %s", options.error().c_str());
     return MOSQ_ERR_INVAL;

@@ -63,4 +63,12 @@ void KeyTable::end_registrations(std::string_view client_id, std::chrono::micros
   }
 }
 
+void KeyTable::doubt_registrations(std::string_view client_id) {
+  for (auto& [name, key] : keys_) {
+    const auto found = key.observers.find(client_id);
+    if (found == key.observers.end() || found->second.registered != Registered::kYes) continue;
+    found->second.registered = Registered::kPerhaps;
+  }
+}
+
 }  // namespace fencepost::judge

@@ -54,6 +54,8 @@ class KeyTable {
   void expect_unseen_keys() { starts_empty_ = false; }
   // The client's registrations have ended, or do so by then.
   void end_registrations(std::string_view client_id, std::chrono::microseconds by);
+  // The client's registrations may have ended, now or at any time after this.
+  void doubt_registrations(std::string_view client_id);
 
   [[nodiscard]] auto begin() { return keys_.begin(); }
   [[nodiscard]] auto end() { return keys_.end(); }

@@ -617,7 +617,11 @@ bool Oracle::awaits_notification() const { return state_->notifications.awaits_a
 void Oracle::disconnected(std::string_view client_id, microseconds at) {
   state_->notifications.disconnected(state_->keys, client_id, at);
   // After the notifications, which depend on what the client has observed until now.
-  state_->keys.end_registrations(client_id, at + state_->options.disconnect_settling);
+  if (state_->options.store_in_broker) {
+    state_->keys.end_registrations(client_id, at + state_->options.disconnect_settling);
+  } else {
+    state_->keys.doubt_registrations(client_id);
+  }
 }
 
 const std::map<std::string, std::string>& Oracle::observed() const {

@@ -46,6 +46,8 @@ struct OracleOptions {
   // How long after the end of a connection the store may take to notice it. (Req:
   // LIFE-DISCONNECT-1)
   std::chrono::microseconds disconnect_settling{100'000};
+  // Otherwise the store is a client of the broker, and need not notice the end of a connection.
+  bool store_in_broker = true;
   OracleBasis basis{};
 };
 
@@ -82,7 +84,8 @@ class Oracle {
   // kNotificationLag. (Req: NTF-ORDER-OPEN-2)
   [[nodiscard]] bool awaits_notification() const;
 
-  // The connection of a client has ended, and with it its registrations. (Req: LIFE-DISCONNECT-1)
+  // The connection of a client has ended, and with it its registrations, where the store is in the
+  // broker. (Req: LIFE-DISCONNECT-1)
   void disconnected(std::string_view client_id, std::chrono::microseconds at);
 
   // What was seen of what is open: requirement and outcome, e.g. {"VER-OPEN-4", "deleted version"}.

@@ -79,6 +79,8 @@ class Conversation {
 
   void pass(milliseconds time) { now_ += time; }
 
+  void disconnected() { oracle_.disconnected(client, now_); }
+
   Judgement notified_of_set(std::string_view key, std::string_view value,
                             const std::string& version) {
     codec::Message notified;
@@ -360,6 +362,25 @@ TEST(Oracle, TakesARegistrationThatIsUnderWayForOneThatMayBeInForce) {
   Conversation other;
   ASSERT_EQ(other.ask({"SET", "k", "v", "PX", "1"}, kOk).answer, Answer::kAccepted);
   expect_broken(other.notified_of_deletion("k", false), "NTF-SEND-3");
+}
+
+// A store that is a client of the broker does not see how connections of others end: a registration
+// may last, and a notification is not missed. (Req: LIFE-DISCONNECT-1)
+TEST(Oracle, LetsRegistrationsOutliveAConnectionWhereTheStoreIsNoPartOfTheBroker) {
+  OracleOptions options{
+      .clock = {.low_ms = -1, .high_ms = 1}, .starts_empty = true, .limited = false};
+  for (const bool in_broker : {true, false}) {
+    options.store_in_broker = in_broker;
+    Conversation store(options);
+    ASSERT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    store.disconnected();
+    store.pass(milliseconds{500});
+    ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
+    store.pass(milliseconds{500});
+    EXPECT_NE(store.missing().answer, Answer::kRejected) << in_broker;
+    const Judgement judgement = store.notified_of_set("k", "v", store.last_version);
+    EXPECT_EQ(judgement.answer == Answer::kRejected, in_broker) << judgement.because;
+  }
 }
 
 TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {

@@ -53,6 +53,11 @@ constexpr std::array kBehind = {
                "only the suite's own client sends raw packets; use embedded or mqtt:// with "
                "--driver builtin",
                [](const Capabilities& of) { return of.raw_packets; }},
+    Capability{"store-in-broker",
+               "the store is in the broker: it sees who sends a request and when connections end",
+               "the descriptor says capabilities: {store_in_broker: false}; a client of a broker "
+               "cannot see or end the connections of others",
+               [](const Capabilities& of) { return of.store_in_broker; }},
 };
 constexpr auto kTable = joined(kBefore, kOfDisturbances, kBehind);
 static_assert(kTable.size() == scenario::fields::kCapabilities.size());

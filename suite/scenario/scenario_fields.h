@@ -101,8 +101,9 @@ inline constexpr std::array kWriteMany = {"client"sv, "key"sv, "keys"sv, "reads"
 inline constexpr std::array kFanOut = {"client"sv, "key"sv, "observers"sv, "cites"sv};
 
 // Names in `requires`.
-inline constexpr auto kCapabilities = joined(
-    std::array{"transport"sv, "quota"sv, "restricted-client"sv, "packet-limit"sv},
-    endpoint::kDisturbanceNames, std::array{"exact-clock"sv, "many-keys"sv, "raw-packets"sv});
+inline constexpr auto kCapabilities =
+    joined(std::array{"transport"sv, "quota"sv, "restricted-client"sv, "packet-limit"sv},
+           endpoint::kDisturbanceNames,
+           std::array{"exact-clock"sv, "many-keys"sv, "raw-packets"sv, "store-in-broker"sv});
 
 }  // namespace fencepost::scenario::fields

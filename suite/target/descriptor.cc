@@ -276,6 +276,10 @@ class DescriptorLoader {
     if (const auto size = number("max_packet_size", kMinPacketSize, kMax)) {
       out_.mqtt.capabilities.max_packet_size = static_cast<std::uint32_t>(*size);
     }
+    if (const auto member = node.member("store_in_broker"); member.is_defined()) {
+      out_.mqtt.capabilities.store_in_broker =
+          reader_.boolean(member, "store_in_broker").value_or(true);
+    }
   }
 
   void load_durability(scenario::YamlNode node) {

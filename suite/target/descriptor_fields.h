@@ -32,7 +32,7 @@ inline constexpr std::array kProduct = {"name"sv, "version"sv, "owner"sv};
 inline constexpr std::array kTls = {"ca"sv, "certificate"sv, "key"sv};
 inline constexpr std::array kRole = {"user"sv,        "password"sv, "password_env"sv,
                                      "certificate"sv, "key"sv,      "client_id"sv};
-inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv};
+inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv, "store_in_broker"sv};
 // Cases need the first ones; `stress --disturb` all of them.
 inline constexpr auto kHookCommands = joined(endpoint::kDisturbanceNames, std::array{"kill"sv});
 inline constexpr auto kHooks = joined(kHookCommands, std::array{"timeout"sv, "environment"sv});

@@ -68,7 +68,7 @@ roles:
   other: {certificate: r.pem, key: r.key}
   third: {client_id: Sensor-1}
 key_prefix: team-a/fencepost
-capabilities: {quota: 1000, max_packet_size: 5000}
+capabilities: {quota: 1000, max_packet_size: 5000, store_in_broker: false}
 clock_tolerance: 250ms
 hooks: {restart: "./restart --now", timeout: 90s}
 note: For readers.
@@ -93,6 +93,7 @@ note: For readers.
   EXPECT_EQ(all.mqtt.capabilities.key_prefix, "team-a/fencepost");
   EXPECT_EQ(all.mqtt.capabilities.quota, 1000U);
   EXPECT_EQ(all.mqtt.capabilities.max_packet_size, 5000U);
+  EXPECT_FALSE(all.mqtt.capabilities.store_in_broker);
   EXPECT_EQ(all.clock_tolerance, 250ms);
   ASSERT_EQ(all.hooks.size(), 1U);
   const Hook& hook = all.hooks.at("restart");
@@ -109,6 +110,7 @@ TEST(Descriptor, NeedsNoMoreThanAUrl) {
   EXPECT_TRUE(least.mqtt.credentials.user.empty());
   EXPECT_FALSE(least.mqtt.capabilities.quota);
   EXPECT_FALSE(least.mqtt.capabilities.max_packet_size);
+  EXPECT_TRUE(least.mqtt.capabilities.store_in_broker);
   EXPECT_EQ(least.mqtt.capabilities.key_prefix, "fencepost");
   EXPECT_EQ(least.mqtt.timeout, endpoint::MqttOptions{}.timeout);
   EXPECT_FALSE(least.profile);
@@ -216,7 +218,8 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
       {"capabilities: {max_packet_size: 1023}", size + "\"1023\""},
       {"capabilities: {max_packet_size: 268435461}", size + "\"268435461\""},
       {"capabilities: {keys: 5}",
-       "d.yaml:2:16: capabilities has no such key; allowed: quota, max_packet_size"},
+       "d.yaml:2:16: capabilities has no such key; allowed: quota, max_packet_size, "
+       "store_in_broker"},
       {"hooks: {}", "d.yaml:2:8: hooks needs the key \"restart\" or \"kill\""},
       {"durability: always",
        "d.yaml:2:13: durability must be none, restart, kill or failover, not \"always\""},

@@ -279,7 +279,8 @@ class DescriptorWriter {
     const auto& keys = findings_.offered.quota;
     out_ += "\n" + comment("Quota: " + quota(findings_));
     out_ += comment("Maximum Packet Size: " + packet_limit(findings_, given_));
-    if (!stated && !keys) {
+    const bool client = !given_.mqtt.capabilities.store_in_broker;
+    if (!stated && !keys && !client) {
       const bool known = findings_.offered.max_packet_size.has_value();
       out_ += std::string("# capabilities: {quota: KEYS") +
               (known ? "" : ", max_packet_size: BYTES") + "}\n";
@@ -288,6 +289,7 @@ class DescriptorWriter {
     out_ += "capabilities:\n";
     out_ += keys ? fmt::format("  quota: {}\n", *keys) : "  # quota: KEYS\n";
     if (stated) out_ += fmt::format("  max_packet_size: {}\n", *stated);
+    if (client) out_ += "  store_in_broker: false\n";
   }
 
   void write_hooks() {

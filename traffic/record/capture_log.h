@@ -1,5 +1,5 @@
 // Reads the log that `fencepost serve --record` leaves, line by line; the format is described in
-// reference_store/broker_plugin/traffic_log.h.
+// reference_store/served/traffic_log.h.
 //
 //   CaptureLog log;
 //   if (auto wrong = log.add_line(line)) complain(*wrong);

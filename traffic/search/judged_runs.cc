@@ -40,6 +40,7 @@ JudgedRunOptions judged_runs(const JudgedRunsBasis& basis) {
   out.oracle.clock = settings.clock_bounds;
   out.oracle.expiry_slack = settings.expiry_tolerance;
   out.oracle.disconnect_settling = settings.disconnect_settling;
+  out.oracle.store_in_broker = basis.offers.store_in_broker;
   out.oracle.basis = oracle_basis_of(settings, basis.catalogue);
   out.oracle.limited = !basis.offers.ephemeral && basis.offers.transport;
   out.timeout = run::scaled(run::kReplyTimeout, basis.timeout_scale);

@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-#include "reference_store/broker_plugin/options.h"
+#include "reference_store/served/options.h"
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 
 inline constexpr std::string_view kControlTopic = "fencepost/control";
 inline constexpr std::string_view kControlStateTopic = "fencepost/control/state";
@@ -27,4 +27,4 @@ inline constexpr std::string_view kControlStateTopic = "fencepost/control/state"
 // What such messages can change, as it is: "fault none, response_delay_ms 0, ...".
 [[nodiscard]] std::string control_state(const Options& options);
 
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

@@ -15,7 +15,7 @@
 #include "reference_store/service.h"
 #include "reference_store/variants/choices.h"
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 
 using OptionList = std::vector<std::pair<std::string, std::string>>;
 
@@ -42,4 +42,4 @@ struct Options {
 // what was seen and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

@@ -1,4 +1,4 @@
-#include "reference_store/broker_plugin/traffic_log.h"
+#include "reference_store/served/traffic_log.h"
 
 #include <cerrno>
 #include <string_view>
@@ -13,7 +13,7 @@
 #include "base/bytes.h"
 #include "codec/message_json.h"
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -103,4 +103,4 @@ bool TrafficLog::control(microseconds time, const std::string& client_id, std::s
   return write_line(line_of(json));
 }
 
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

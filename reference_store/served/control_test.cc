@@ -1,12 +1,12 @@
 // What clients may change of a store that runs, and what the answer to a malformed message is.
-#include "reference_store/broker_plugin/control.h"
+#include "reference_store/served/control.h"
 
 #include <string>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 namespace {
 
 using ::testing::HasSubstr;
@@ -41,4 +41,4 @@ TEST(PluginControl, SaysWhatWasExpectedAndChangesNothing) {
 }
 
 }  // namespace
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

@@ -21,7 +21,7 @@
 #include "base/result.h"
 #include "codec/message.h"
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 
 class TrafficLog {
  public:
@@ -56,4 +56,4 @@ class TrafficLog {
   int descriptor_;
 };
 
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

@@ -1,4 +1,4 @@
-#include "reference_store/broker_plugin/options.h"
+#include "reference_store/served/options.h"
 
 #include <charconv>
 #include <fstream>
@@ -7,7 +7,7 @@
 #include "codec/dialect.h"
 #include "hlc/hlc.h"
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 namespace {
 
 using std::chrono::milliseconds;
@@ -139,4 +139,4 @@ Result<Options, std::string> parse_options(const OptionList& list) {
   return options;
 }
 
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

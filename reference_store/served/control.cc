@@ -1,11 +1,11 @@
-#include "reference_store/broker_plugin/control.h"
+#include "reference_store/served/control.h"
 
 #include <algorithm>
 #include <array>
 
 #include "base/bytes.h"
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 namespace {
 
 constexpr std::array<std::string_view, 4> kNames = {"fault", "response_delay_ms",
@@ -58,4 +58,4 @@ std::string control_state(const Options& options) {
          std::to_string(options.clock_offset.count());
 }
 
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served

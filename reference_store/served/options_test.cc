@@ -1,5 +1,5 @@
 // The broker plugin's options: what each one sets, and what the error says when one is wrong.
-#include "reference_store/broker_plugin/options.h"
+#include "reference_store/served/options.h"
 
 #include <cstdio>
 #include <fstream>
@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace fencepost::broker_plugin {
+namespace fencepost::served {
 namespace {
 
 using namespace std::chrono_literals;
@@ -211,4 +211,4 @@ TEST(PluginOptions, NameAnAuthorizationFileThatCannotBeRead) {
 }
 
 }  // namespace
-}  // namespace fencepost::broker_plugin
+}  // namespace fencepost::served
