@@ -164,6 +164,14 @@ void explain_fault(const store::Fault& fault) {
   if (!fault.requirements.empty()) {
     text::print("  breaks    {}\n", fmt::format("{}", fmt::join(fault.requirements, ", ")));
   }
+  if (fault.needs == store::FaultNeeds::kKill) {
+    text::print(
+        "  see it    fencepost stress --endpoint 'embedded?database=store.db&fault={}' --disturb "
+        "kill,restart\n"
+        "  serve it  fencepost serve --database store.db --fault {}\n",
+        fault.name, fault.name);
+    return;
+  }
   text::print(
       "  see it    fencepost certify --endpoint 'inproc:?fault={}'\n"
       "  serve it  fencepost serve --fault {}\n",

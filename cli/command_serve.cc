@@ -91,6 +91,10 @@ std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& 
                 ": that is a faulty store, not an idle one: use --fault");
     return std::nullopt;
   }
+  if (const auto missing = target::missing_database(*faults); missing && options.database.empty()) {
+    print_error("--fault " + *missing);
+    return std::nullopt;
+  }
   return std::move(*faults);
 }
 

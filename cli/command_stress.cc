@@ -122,6 +122,7 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
   out.network = network;
   out.durability = target::durability_of(setup.descriptor);
   if (network == nullptr) return out;
+  out.traffic.ends_are_injected = true;
   // What a fault holds, it lets go or loses before a request is given up.
   out.traffic.patience = std::max<stress::Time>(out.traffic.patience, kDisturbedPatience);
   out.bounds.notification_late += endpoint::kLongestStall;

@@ -184,6 +184,56 @@ TEST(Database, KeepsWhatFaultsChangeBesideTheRules) {
   EXPECT_EQ(process.stepped->size(), 1U);
 }
 
+// Adds an exclamation mark to each value that is written, and a question mark to each that is read;
+// what it holds back is written in the end.
+class Marks final : public store::Keeper {
+ public:
+  void load(store::KeptKeys& kept, microseconds wall) override {
+    loaded_at = wall;
+    for (store::KeptKey& key : kept.keys) key.value += '?';
+  }
+  void write(store::KeptKeys& kept, microseconds /*wall*/) override {
+    for (store::KeptKey& key : kept.keys) key.value += '!';
+    if (holds_back) held_.keys.swap(kept.keys);
+  }
+  void end(store::KeptKeys& kept) override { kept = std::exchange(held_, {}); }
+
+  bool holds_back = false;
+  microseconds loaded_at{0};
+
+ private:
+  store::KeptKeys held_{};
+};
+
+TEST(Database, AKeeperChangesWhatIsWrittenAndRead) {
+  const TemporaryFolder folder;
+  Marks marks;
+  {
+    SteppedStore stepped;
+    const auto opened = Database::open(folder.file(), *stepped, {.wall = 1000s}, &marks);
+    ASSERT_TRUE(opened) << opened.error();
+    EXPECT_EQ(marks.loaded_at, 1000s);
+    stepped.set("a", "one", {.px = 5s});
+    stepped.set("gone", "one");
+    ASSERT_TRUE((*opened)->commit({.wall = 1000s}));
+    stepped.del("gone");
+    ASSERT_TRUE((*opened)->commit({.wall = 1000s}));
+    marks.holds_back = true;
+    stepped.set("b", "two");
+    ASSERT_TRUE((*opened)->commit({.wall = 1000s}));
+    copy_as_it_stands(folder.file(), folder.file("copy"));
+  }
+  for (const auto& [name, b] : {std::pair("copy", "missing"), {"a store.db", "value two!?"}}) {
+    SteppedStore stepped;
+    const auto opened = Database::open(folder.file(name), *stepped, {.wall = 1004s}, &marks);
+    ASSERT_TRUE(opened) << opened.error();
+    EXPECT_EQ(stepped.get("a").reply, "value one!?");
+    EXPECT_EQ(stepped.get("b").reply, b) << name;
+    EXPECT_EQ(stepped.get("gone").reply, "missing");
+    EXPECT_EQ(stepped->next_expiry(), 1s);
+  }
+}
+
 TEST(Database, LeavesForeignAndNewerAndDamagedFilesAsTheyAre) {
   const TemporaryFolder folder;
   write(folder.file("text"), "dear diary,\n" + std::string(2000, 'x'));

@@ -44,6 +44,7 @@ enum class Handling {
                 // ENV-RESPONSE-TOPIC-3)
 };
 
+class Keeper;  // faults/keeper.h
 class Service;
 
 // What a transport drives: the Service, or something that stands between it and the transport.
@@ -65,6 +66,8 @@ class Handler {
 
   // The service within, which holds the keys; null when they are held otherwise, or not at all.
   [[nodiscard]] virtual Service* service_within() { return nullptr; }
+  // What changes how a file keeps the keys; null: nothing does.
+  [[nodiscard]] virtual Keeper* keeper() { return nullptr; }
 };
 
 class Service final : public Handler {

@@ -259,10 +259,16 @@ bool has_findings(const stress::Judged& judged) {
 
 std::string stress_text(const StressRun& run, const scenario::Catalogue& catalogue) {
   const CheckedHistory findings = findings_of(run);
-  std::string out = findings_text(findings, catalogue, kMaxFindings) + shrunk_text(run);
+  // First what a store has lost with its broker: other findings follow from it.
+  const auto is_of_restarts = [](const stress::DeliveryFinding& each) {
+    return each.requirement.starts_with("LIFE-DURABLE-");
+  };
+  std::string out;
+  std::string later;
   for (const stress::DeliveryFinding& each : run.deliveries) {
-    out += finding_text(findings, verdict_of(each), catalogue);
+    (is_of_restarts(each) ? out : later) += finding_text(findings, verdict_of(each), catalogue);
   }
+  out += findings_text(findings, catalogue, kMaxFindings) + shrunk_text(run) + later;
   if (!findings.keys.empty() && !run.history.empty()) {
     out += fmt::format("\n  history   {}\n  check     {}\n", run.history, judge_again(run));
   }

@@ -41,6 +41,12 @@ void Delivery::without_reply(std::uint64_t number, const history::Operation& ope
   open_[number] = {.operation = operation, .why = why};
 }
 
+void Delivery::lost_with_connection(std::uint64_t number) {
+  if (const auto found = open_.find(number); found != open_.end()) {
+    found->second.why = Without::kLost;
+  }
+}
+
 void Delivery::answered(history::Time called) {
   last_answered_ = std::max(last_answered_.value_or(called), called);
 }

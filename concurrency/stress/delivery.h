@@ -58,6 +58,9 @@ class Delivery {
 
   // The request with this number, which no other has, has no reply; it may still come.
   void without_reply(std::uint64_t number, const history::Operation& operation, Without why);
+  // The connection of a request that was given up has ended, and brought no response after it: the
+  // response may have been lost with the connection.
+  void lost_with_connection(std::uint64_t number);
   // A request that was called then has been answered.
   void answered(history::Time called);
   // An unmatched response: to no request in flight. `number`: of the request that it names;

@@ -50,8 +50,9 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
         options_(options),
         start_(steady()),
         traffic_(options.traffic, *this),
-        probe_(session, options.traffic.client_prefix + "probe",
-               options.traffic.script.prefix + "probe"),
+        probe_(session, {.client_id = options.traffic.client_prefix + "probe",
+                         .prefix = options.traffic.script.prefix + "probe",
+                         .bounds = options.bounds}),
         slots_(options.traffic.script.clients) {}
 
   Result<void, endpoint::Error> connect_all();
@@ -116,8 +117,10 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   void settle_now_and_then();
   void await_acknowledgements();
   void take_results(LoadResult& out);
+  [[nodiscard]] std::vector<DeliveryFinding> lost_in_histories(const Judged& judged);
   void clean_up();
   [[nodiscard]] bool is_over();
+  [[nodiscard]] bool is_reachable();
   [[nodiscard]] LoadProgress progress_now();
 
   endpoint::Session& session_;
@@ -133,11 +136,11 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
   std::string lost_{};
   Time without_connection_since_{0};
   std::map<endpoint::NetworkFault, std::size_t> injected_{};
-  bool judged_all_ = false;  // the history has ended
+  std::vector<Time> ends_{};  // of the broker, through which the store keeps its keys
+  bool judged_all_ = false;   // the history has ended
 
   // Of the thread that disturbs the broker.
   RestartProbe probe_;
-  std::size_t broken_promises_ = 0;
 
   std::vector<Slot> slots_;
   // Used with client libraries that do not let their threads be used.
@@ -277,19 +280,17 @@ void Load::look_at_broker() {
 
 // Without a promise of the store, what it has acknowledged before may be gone: nobody asks for it.
 void Load::before_disturbance(endpoint::NetworkFault fault) {
-  probe_.write(wall_ms());
+  probe_.write(wall_ms(), keeps_through(options_.durability, fault));
   if (keeps_through(options_.durability, fault)) return;
   hold("the broker", true);
   const std::lock_guard lock(mutex_);
   traffic_.renew();
 }
 
-void Load::after_disturbance(endpoint::NetworkFault fault) {
+void Load::after_disturbance(endpoint::NetworkFault /*fault*/) {
   hold("the broker", false);
   serve_all();
-  const std::size_t before = probe_.lost();
   probe_.read();
-  if (keeps_through(options_.durability, fault)) broken_promises_ += probe_.lost() - before;
 }
 
 // They go into the history, and are counted.
@@ -299,6 +300,9 @@ void Load::take_injected() {
   const std::lock_guard lock(mutex_);
   for (const endpoint::InjectedFault& fault : options_.network->take_log()) {
     ++injected_[fault.kind];
+    if (endpoint::kind_of(fault.kind).of_broker && keeps_through(options_.durability, fault.kind)) {
+      ends_.push_back(fault.at.time_since_epoch() - start_);
+    }
     history::Disturbance disturbance{.at = fault.at.time_since_epoch() - start_,
                                      .kind = std::string(endpoint::kind_of(fault.kind).name)};
     std::uint32_t client = 0;
@@ -439,6 +443,11 @@ void Load::settle_now_and_then() {
   last_settled_ = now();
 }
 
+bool Load::is_reachable() {
+  const std::lock_guard lock(mutex_);
+  return lost_.empty();
+}
+
 LoadProgress Load::progress_now() {
   LoadProgress out{.elapsed = std::chrono::duration_cast<std::chrono::milliseconds>(now())};
   if (checker_) {
@@ -475,7 +484,8 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   }
   serve_all();
   const auto over = [&] {
-    const bool found = options_.stop_at_violation && checker_ && checker_->found_violation();
+    const bool found = options_.stop_at_violation && checker_ &&
+                       (checker_->found_violation() || probe_.has_findings());
     return stop || found || is_over() || now() - begin >= options_.duration;
   };
   while (!over()) {
@@ -516,9 +526,29 @@ LoadResult Load::run(const std::atomic<bool>& stop,
   }
   out.progress = progress_now();
   out.judging = judging_;
+  if (is_reachable()) probe_.finish();
   take_results(out);
   if (options_.history != nullptr) out.error = options_.history->error();
   if (out.lost.empty()) clean_up();
+  return out;
+}
+
+// Violations between requests before an end of the broker and requests after it.
+std::vector<DeliveryFinding> Load::lost_in_histories(const Judged& judged) {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, DeliveryFinding, std::less<>> found;
+  for (const history::KeyVerdict& each : judged.violations) {
+    const auto lies_between = [&](Time end) { return are_on_both_sides(each.verdict.shown, end); };
+    if (std::none_of(ends_.begin(), ends_.end(), lies_between)) continue;
+    const std::string_view rule = rule_of_restarts(each.verdict.requirement);
+    DeliveryFinding& finding = found[std::string(rule)];
+    if (finding.times++ > 0) continue;
+    finding.requirement = rule;
+    finding.text = "the broker ended between the requests of a violation of " +
+                   each.verdict.requirement + ": " + each.verdict.text;
+  }
+  std::vector<DeliveryFinding> out;
+  for (auto& [rule, finding] : found) out.push_back(std::move(finding));
   return out;
 }
 
@@ -534,14 +564,14 @@ void Load::take_results(LoadResult& out) {
   }
   out.kept = probe_.kept();
   out.not_kept = probe_.lost();
-  if (broken_promises_ > 0) {
-    out.deliveries.push_back(
-        {.requirement = "LIFE-DURABLE-1",
-         .text = "a value that was acknowledged is gone after the broker was ended, though the "
-                 "endpoint declares durability: " +
-                 std::string(name(options_.durability)),
-         .times = broken_promises_});
+  // First: what else is wrong follows from it.
+  std::vector<DeliveryFinding> broken = probe_.findings();
+  if (broken.empty()) broken = lost_in_histories(out.judged);
+  for (DeliveryFinding& each : broken) {
+    each.text +=
+        ", though the endpoint declares durability: " + std::string(name(options_.durability));
   }
+  out.deliveries.insert(out.deliveries.begin(), broken.begin(), broken.end());
   // Where faults of the network have ended each connection that ended, nothing that was lost with
   // one says anything of the endpoint.
   const bool explained = options_.network != nullptr && options_.network->ended_themselves() == 0;

@@ -124,12 +124,16 @@ std::string Traffic::client_id(std::uint32_t client) const {
 void Traffic::connected(std::uint32_t client, Time now) {
   states_[client].connected = true;
   states_[client].messages = 0;
+  states_[client].given_up.clear();
   journal_.linked({.client = client, .link = history::Link::kConnected, .at = now});
 }
 
 void Traffic::disconnected(std::uint32_t client, Time now) {
   ClientState& state = states_[client];
   if (!std::exchange(state.connected, false)) return;
+  if (options_.ends_are_injected) {
+    for (const std::uint64_t id : state.given_up) delivery_.lost_with_connection(id);
+  }
   journal_.linked({.client = client, .link = history::Link::kLost, .at = now});
   while (!state.under_way.empty()) {
     ++counts_.lost;
@@ -249,6 +253,7 @@ void Traffic::received(std::uint32_t client, const codec::Message& message, Time
     ++counts_.unmatched;
     return unmatched(state, message);
   }
+  state.given_up.clear();
   Operation operation = found->second.operation;
   operation.returned = at;
   delivery_.answered(operation.called);
@@ -360,7 +365,9 @@ void Traffic::give_up(Time now) {
     const Sent oldest = std::move(sent_.front());
     sent_.pop_front();
     ClientState& state = states_[oldest.client];
-    if (!state.under_way.contains(oldest.correlation)) continue;
+    const auto found = state.under_way.find(oldest.correlation);
+    if (found == state.under_way.end()) continue;
+    state.given_up.push_back(found->second.id);
     ++counts_.timed_out;
     without_reply(state, oldest.correlation, "time-out", Delivery::Without::kTime);
   }

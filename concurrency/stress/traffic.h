@@ -60,6 +60,9 @@ struct TrafficOptions {
   // says. (MQTT 5, 2.2.1)
   std::size_t first_window = 0;
   Time renew_every{0};  // all keys, where the mix does not say how often; 0: never
+  // Connections are ended from outside: what was given up on one that was silent from then on is
+  // lost with it.
+  bool ends_are_injected = false;
   // The requests, instead of those of the script: each client sends its own in this order, and
   // then for nothing. Must outlive the traffic.
   const Plan* plan = nullptr;
@@ -150,8 +153,9 @@ class Traffic {
     std::uint64_t wall_ms = 0;                                 // of its clock, at its last request
     std::uint64_t last_wall_ms = 0;
     std::uint64_t counter = 0;
-    std::size_t planned = 0;     // requests of the plan that this client has sent
-    std::uint64_t messages = 0;  // that came on its connection
+    std::size_t planned = 0;                // requests of the plan that this client has sent
+    std::uint64_t messages = 0;             // that came on its connection
+    std::vector<std::uint64_t> given_up{};  // requests, since the last response on it
   };
   struct Generation {
     std::size_t under_way = 0;

@@ -191,6 +191,29 @@ TEST(Traffic, FindsRepliesThatAreMissingAndThoseThatComeTwice) {
                                  testing::HasSubstr("no response, though requests")));
 }
 
+// A broker that stands still, such as for its disk, and is killed then.
+TEST(Traffic, WhatWasGivenUpIsLostWithAConnectionThatWasSilentFromThenOn) {
+  for (const bool injected : {false, true}) {
+    for (const bool silent : {false, true}) {
+      Notes notes;
+      TrafficOptions options = options_of("pipelined");
+      options.patience = 1s;
+      options.ends_are_injected = injected;
+      Traffic traffic(options, notes);
+      traffic.connected(0, 0us);
+      ASSERT_TRUE(traffic.next(0, 0us, 0));
+      traffic.give_up(2s);
+      const auto later = traffic.next(0, 2s, 0);
+      if (!silent) traffic.received(0, reply_to(*later, "$-1\r\n"), 2s);
+      traffic.disconnected(0, 3s);
+      traffic.connected(0, 4s);
+      const auto again = traffic.next(0, 4s, 0);
+      traffic.received(0, reply_to(*again, "$-1\r\n"), 4s);
+      EXPECT_EQ(traffic.delivery().findings().empty(), injected && silent);
+    }
+  }
+}
+
 TEST(Traffic, TellsWhatABrokerDoesThatMqttForbids) {
   Notes notes;
   Traffic traffic(options_of("register"), notes);

@@ -54,6 +54,19 @@ std::string_view column(sqlite3_stmt* statement, int index) {
           static_cast<std::size_t>(sqlite3_column_bytes(statement, index))};
 }
 
+store::KeptKey kept_key(const store::Holding& holding, std::optional<microseconds> expires) {
+  return {.key = std::string(holding.key),
+          .value = std::string(holding.value),
+          .version = holding.version,
+          .token = holding.token,
+          .expires = expires};
+}
+
+// Its views live as long as `key`; without the deadline.
+store::Holding holding_of(const store::KeptKey& key) {
+  return {.key = key.key, .value = key.value, .version = key.version, .token = key.token};
+}
+
 // What a file is by its first bytes, before SQLite has touched it: to open the database of somebody
 // else may already change it.
 std::optional<std::string> objection_to_file(const std::string& path) {
@@ -92,9 +105,15 @@ void Database::CloseStatement::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Database::Database(std::string path, store::Store& store) : path_(std::move(path)), store_(store) {}
+Database::Database(std::string path, store::Store& store, store::Keeper* keeper)
+    : path_(std::move(path)), store_(store), keeper_(keeper) {}
 
 Database::~Database() {
+  if (keeper_ != nullptr && hold_) {
+    store::KeptKeys rest;
+    keeper_->end(rest);
+    write(rest);
+  }
   hold_.reset();
   forget_.reset();
   set_clock_.reset();
@@ -103,8 +122,9 @@ Database::~Database() {
 
 Result<std::unique_ptr<Database>, std::string> Database::open(const std::string& path,
                                                               store::Store& store,
-                                                              const Clocks& now) {
-  std::unique_ptr<Database> out(new Database(path, store));
+                                                              const Clocks& now,
+                                                              store::Keeper* keeper) {
+  std::unique_ptr<Database> out(new Database(path, store, keeper));
   if (auto objection = objection_to_file(path)) {
     return fail(out->wrong(*objection + "; name another file"));
   }
@@ -156,6 +176,7 @@ std::optional<std::string> Database::load(const Clocks& now) {
   const Statement keys = prepare("SELECT key, value, version, token, expires_us FROM keys");
   if (!keys) return damage();
   int code = SQLITE_OK;
+  store::KeptKeys read;
   while ((code = sqlite3_step(keys.get())) == SQLITE_ROW) {
     store::Holding holding{.key = column(keys.get(), 0), .value = column(keys.get(), 1)};
     const auto version = hlc::parse(column(keys.get(), 2));
@@ -166,18 +187,25 @@ std::optional<std::string> Database::load(const Clocks& now) {
       if (!token) return damage();
       holding.token = *token;
     }
+    std::optional<microseconds> expires;
     if (sqlite3_column_type(keys.get(), 4) != SQLITE_NULL) {
-      const microseconds expires{sqlite3_column_int64(keys.get(), 4)};
-      holding.deadline = sum(now.steady, expires - now.wall);
+      expires = microseconds{sqlite3_column_int64(keys.get(), 4)};
+      holding.deadline = sum(now.steady, *expires - now.wall);
     }
-    store_.restore(holding);
+    if (keeper_ != nullptr) {
+      read.keys.push_back(kept_key(holding, expires));
+    } else {
+      store_.restore(holding);
+    }
   }
   if (code != SQLITE_DONE) return failure("cannot be read");
   const Statement clock = prepare("SELECT newest FROM clock");
   if (!clock || sqlite3_step(clock.get()) != SQLITE_ROW) return damage();
   const auto newest = hlc::parse(column(clock.get(), 0));
   if (!newest) return damage();
-  store_.restore_clock(*newest);
+  read.clock = *newest;
+  if (keeper_ != nullptr) keeper_->load(read, now.wall);
+  restore(read, now);
   kept_clock_ = store_.last_version();
   hold_ = prepare(kHold);
   forget_ = prepare("DELETE FROM keys WHERE key = ?1");
@@ -186,27 +214,72 @@ std::optional<std::string> Database::load(const Clocks& now) {
   return std::nullopt;
 }
 
+void Database::restore(const store::KeptKeys& kept, const Clocks& now) {
+  for (const store::KeptKey& key : kept.keys) {
+    store::Holding holding = holding_of(key);
+    if (key.expires) holding.deadline = sum(now.steady, *key.expires - now.wall);
+    store_.restore(holding);
+  }
+  if (kept.clock) store_.restore_clock(*kept.clock);
+}
+
 Result<void, std::string> Database::commit(const Clocks& now) {
   const bool clock_moved = store_.last_version() != kept_clock_;
-  if (!store_.has_changes() && !clock_moved) return {};
+  if (!store_.has_changes() && !clock_moved && keeper_ == nullptr) return {};
   wall_at_steady_zero_ = now.wall - now.steady;
-  ok_ = run("BEGIN");
-  store_.report_changes(*this);
-  if (clock_moved) {
+  kept_clock_ = store_.last_version();
+  if (keeper_ != nullptr) {
+    store_.report_changes(*this);
+    if (clock_moved) changed_.clock = kept_clock_;
+    keeper_->write(changed_, now.wall);
+    write(std::exchange(changed_, {}));
+  } else {
+    ok_ = run("BEGIN");
+    store_.report_changes(*this);
     // With each version given out, so that a later one is greater even if the wall clock is not.
-    kept_clock_ = store_.last_version();
-    const std::string newest = text_of(kept_clock_);
-    bind_bytes(set_clock_, 1, newest);
-    ok_ = ok_ && step(set_clock_);
+    if (clock_moved) hold_clock(kept_clock_);
+    ok_ = ok_ && run("COMMIT");
   }
-  ok_ = ok_ && run("COMMIT");
   if (ok_) return {};
   return fail(wrong("a change cannot be written: " + std::string(sqlite3_errmsg(connection_)) +
                     "; nothing of it was answered, and the store ends; start it again when the "
                     "disk has room"));
 }
 
+void Database::write(const store::KeptKeys& kept) {
+  ok_ = true;
+  if (kept.empty()) return;
+  ok_ = run("BEGIN");
+  for (const store::KeptKey& key : kept.keys) {
+    if (key.gone) {
+      forget(key.key);
+    } else {
+      hold(holding_of(key), key.expires);
+    }
+  }
+  if (kept.clock) hold_clock(*kept.clock);
+  ok_ = ok_ && run("COMMIT");
+}
+
 void Database::on_held(const store::Holding& holding) {
+  std::optional<microseconds> expires;
+  if (holding.deadline) expires = sum(*holding.deadline, wall_at_steady_zero_);
+  if (keeper_ != nullptr) {
+    changed_.keys.push_back(kept_key(holding, expires));
+  } else {
+    hold(holding, expires);
+  }
+}
+
+void Database::on_gone(std::string_view key) {
+  if (keeper_ != nullptr) {
+    changed_.keys.push_back({.key = std::string(key), .gone = true});
+  } else {
+    forget(key);
+  }
+}
+
+void Database::hold(const store::Holding& holding, std::optional<microseconds> expires) {
   if (!ok_) return;
   const std::string version = text_of(holding.version);
   const std::string token = holding.token ? text_of(*holding.token) : "";
@@ -214,16 +287,21 @@ void Database::on_held(const store::Holding& holding) {
   bind_bytes(hold_, 2, holding.value);
   bind_bytes(hold_, 3, version);
   if (holding.token) bind_bytes(hold_, 4, token);
-  if (holding.deadline) {
-    sqlite3_bind_int64(hold_.get(), 5, sum(*holding.deadline, wall_at_steady_zero_).count());
-  }
+  if (expires) sqlite3_bind_int64(hold_.get(), 5, expires->count());
   ok_ = step(hold_);
 }
 
-void Database::on_gone(std::string_view key) {
+void Database::forget(std::string_view key) {
   if (!ok_) return;
   bind_bytes(forget_, 1, key);
   ok_ = step(forget_);
+}
+
+void Database::hold_clock(const hlc::Timestamp& newest) {
+  if (!ok_) return;
+  const std::string text = text_of(newest);
+  bind_bytes(set_clock_, 1, text);
+  ok_ = step(set_clock_);
 }
 
 bool Database::run(const char* sql) {

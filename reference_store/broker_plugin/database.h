@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "reference_store/faults/keeper.h"
 #include "reference_store/served/clocks.h"
 #include "reference_store/store.h"
 
@@ -34,10 +35,12 @@ class Database final : private store::Journal {
   // Opens the file, makes it if there is none, and puts what it holds into `store`, which must be
   // empty and outlive the database. Keys that have expired meanwhile are in the store, and the
   // next look at its clock removes them. Waits at most 1 s for another process to end. The error
-  // says what is wrong with the file, which is unchanged then, and what to do.
-  [[nodiscard]] static Result<std::unique_ptr<Database>, std::string> open(const std::string& path,
-                                                                           store::Store& store,
-                                                                           const Clocks& now);
+  // says what is wrong with the file, which is unchanged then, and what to do. `keeper` changes
+  // what is read and written, and must outlive the database; null: nothing does.
+  [[nodiscard]] static Result<std::unique_ptr<Database>, std::string> open(
+      const std::string& path, store::Store& store, const Clocks& now,
+      store::Keeper* keeper = nullptr);
+  // An end in order: what a keeper has held back is written.
   ~Database() override;
 
   // Puts what has changed in the store since the last call on the disk, as one transaction;
@@ -48,7 +51,7 @@ class Database final : private store::Journal {
  private:
   using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
 
-  Database(std::string path, store::Store& store);
+  Database(std::string path, store::Store& store, store::Keeper* keeper);
 
   void on_held(const store::Holding& holding) override;
   void on_gone(std::string_view key) override;
@@ -57,6 +60,13 @@ class Database final : private store::Journal {
   std::optional<std::string> connect();
   std::optional<std::string> make_or_check();
   std::optional<std::string> load(const Clocks& now);
+  void restore(const store::KeptKeys& kept, const Clocks& now);
+
+  void hold(const store::Holding& holding, std::optional<std::chrono::microseconds> expires);
+  void forget(std::string_view key);
+  void hold_clock(const hlc::Timestamp& newest);
+  // What a keeper has made of the changes, as one transaction.
+  void write(const store::KeptKeys& kept);
 
   bool run(const char* sql);
   bool step(const Statement& statement);
@@ -68,6 +78,8 @@ class Database final : private store::Journal {
 
   std::string path_;
   store::Store& store_;
+  store::Keeper* keeper_;
+  store::KeptKeys changed_{};  // since the last commit, where there is a keeper
   sqlite3* connection_ = nullptr;
   Statement hold_{};
   Statement forget_{};

@@ -167,7 +167,8 @@ class Plugin {
       return "option database cannot be combined with fault " + store::ids_of(options_.faults) +
              ": such a store does not keep its keys where the reference store does";
     }
-    auto opened = Database::open(options_.database, service->state(), read_clocks());
+    auto opened =
+        Database::open(options_.database, service->state(), read_clocks(), store_.keeper());
     if (!opened) return opened.error();
     database_ = std::move(*opened);
     return std::nullopt;

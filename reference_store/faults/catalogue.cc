@@ -64,7 +64,8 @@ const std::vector<Fault>& faults() {
     for (const auto part :
          {codec_faults, set_faults, expiry_faults, delete_faults, version_faults, fencing_faults,
           notification_faults, envelope_faults, limit_faults, concurrency_faults, overlap_faults,
-          two_faced_faults, benign_variants, overlap_variants, article_stores, null_stores}) {
+          two_faced_faults, connection_faults, kept_faults, benign_variants, overlap_variants,
+          kept_variants, article_stores, null_stores}) {
       std::vector<Fault> more = part();
       std::move(more.begin(), more.end(), std::back_inserter(out));
     }
@@ -96,7 +97,7 @@ std::string_view name(RightBy right_by) {
 }
 
 std::string_view name(FaultNeeds needs) {
-  constexpr std::array kNames = {"nothing", "transport", "direct", "meeting", "history"};
+  constexpr std::array kNames = {"nothing", "transport", "direct", "meeting", "history", "kill"};
   return kNames.at(static_cast<std::size_t>(needs));
 }
 

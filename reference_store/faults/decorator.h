@@ -62,6 +62,7 @@ class Decorator : public Handler {
   [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override;
   void disconnect(std::string_view client_id) override;
   [[nodiscard]] Service* service_within() override { return &service(); }
+  [[nodiscard]] Keeper* keeper() override { return next().keeper(); }
 
  protected:
   // What handle() does after before().

@@ -37,6 +37,7 @@ enum class FaultNeeds {
                // matter of luck over the network
   kHistory,    // concurrent requests and a check of their whole history: nothing shows as long as
                // one request is in flight at a time
+  kKill,       // a database, and kills or restarts of its broker: all is right until then
 };
 
 // For a conforming variant: the documents to which it conforms.
@@ -89,7 +90,7 @@ struct Fault {
                                                   std::uint64_t seed);
 
 // "fault", "benign" or "null"; "all", "article" or "preview"; "nothing", "transport", "direct",
-// "meeting" or "history".
+// "meeting", "history" or "kill".
 [[nodiscard]] std::string_view name(FaultKind kind);
 [[nodiscard]] std::string_view name(RightBy right_by);
 [[nodiscard]] std::string_view name(FaultNeeds needs);
@@ -110,6 +111,9 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> two_faced_faults();
 [[nodiscard]] std::vector<Fault> benign_variants();
 [[nodiscard]] std::vector<Fault> article_stores();
+[[nodiscard]] std::vector<Fault> connection_faults();
+[[nodiscard]] std::vector<Fault> kept_faults();
+[[nodiscard]] std::vector<Fault> kept_variants();
 [[nodiscard]] std::vector<Fault> null_stores();
 
 }  // namespace fencepost::store

@@ -69,6 +69,7 @@ class ServedStore {
   [[nodiscard]] bool delays() const { return delayed_.delays(); }
   // See store::Handler.
   [[nodiscard]] store::Service* service_within() { return store_->service_within(); }
+  [[nodiscard]] store::Keeper* keeper() { return store_->keeper(); }
 
  private:
   [[nodiscard]] store::Instant instant(const Clocks& now) const;

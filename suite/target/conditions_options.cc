@@ -5,6 +5,8 @@
 #include <charconv>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "suite/scenario/yaml_reader.h"
 
@@ -78,6 +80,17 @@ Result<std::vector<const store::Fault*>, std::string> faults_named(const std::st
               "; see `fencepost list faults`");
 }
 
+std::optional<std::string> missing_database(const std::vector<const store::Fault*>& faults) {
+  for (const store::Fault* fault : faults) {
+    if (fault->needs != store::FaultNeeds::kKill) continue;
+    return fmt::format(
+        "{} {} is how a store keeps its keys in a file; `fencepost explain {}` has the command "
+        "that shows it",
+        fault->id, fault->name, fault->id);
+  }
+  return std::nullopt;
+}
+
 Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,
                                                         codec::DialectId dialect) {
   ReferenceOptions out{.dialect = dialect};
@@ -111,6 +124,9 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
   }
   if (!out.faults.empty() && out.right)
     return fail("fault and variant exclude each other: an endpoint is one store");
+  if (auto missing = missing_database(out.faults); missing && out.database.empty()) {
+    return fail(std::move(*missing));
+  }
   return out;
 }
 

@@ -42,6 +42,11 @@ struct ReferenceOptions {
 [[nodiscard]] Result<std::vector<const store::Fault*>, std::string> faults_named(
     const std::string& text);
 
+// What is wrong with such a store if it keeps its keys in no file: it is right then. Nothing:
+// nothing is.
+[[nodiscard]] std::optional<std::string> missing_database(
+    const std::vector<const store::Fault*>& faults);
+
 // The options of an `embedded` or `inproc:` URL; the dialect is `dialect` unless it says otherwise.
 // The error says which option is wrong and what was expected.
 [[nodiscard]] Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url,

@@ -53,6 +53,10 @@ TEST(Target, SaysWhichOptionIsUnknown) {
             "usage: there is no fault \"nx-overwrite\", did you mean nx-overwrites?; see "
             "`fencepost list faults`");
   EXPECT_EQ(opened("inproc:?fault=S01&seed=1x"), "usage: seed=1x is not a number");
+  EXPECT_EQ(
+      opened("embedded?fault=K07"),
+      "usage: K07 writes-at-an-orderly-end is how a store keeps its keys in a file; `fencepost "
+      "explain K07` has the command that shows it");
   EXPECT_EQ(opened("inproc:?dialect=both"), "usage: dialect=both must be documented or deployed");
   EXPECT_EQ(opened("embedded?x=y").substr(0, 33), "usage: the endpoint has no option");
   EXPECT_EQ(opened("mqtt://host?dialect=deployed"),

@@ -1,0 +1,86 @@
+// What stands between a store and the file that keeps its keys: a faulty store of area K loses or
+// changes there what has to outlive a kill. The keys in memory stay right. Pure; not thread safe.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "hlc/hlc.h"
+#include "reference_store/faults/decorator.h"
+
+namespace fencepost::store {
+
+// A key in the file, or that it is to go from there.
+struct KeptKey {
+  std::string key{};
+  bool gone = false;
+  std::string value{};
+  hlc::Timestamp version{};
+  std::optional<hlc::Timestamp> token{};
+  std::optional<std::chrono::microseconds> expires{};  // by the wall clock, since the Unix epoch
+};
+
+// What is written as one transaction, or all that has been read.
+struct KeptKeys {
+  std::vector<KeptKey> keys{};
+  std::optional<hlc::Timestamp> clock{};  // the newest version given out; nothing: unchanged
+
+  [[nodiscard]] bool empty() const { return keys.empty() && !clock; }
+};
+
+class Keeper {
+ public:
+  Keeper() = default;
+  virtual ~Keeper() = default;
+  Keeper(const Keeper&) = delete;
+  Keeper& operator=(const Keeper&) = delete;
+
+  // Changes what has been read from the file, when the store begins.
+  virtual void load(KeptKeys& kept, std::chrono::microseconds wall) = 0;
+  // Changes what is about to be written: takes some out, or adds what was held back. Also called
+  // now and then when nothing has changed.
+  virtual void write(KeptKeys& kept, std::chrono::microseconds wall) = 0;
+  // An end in order: adds all that is still held back.
+  virtual void end(KeptKeys& kept) = 0;
+};
+
+// The request that has changed a key last; nothing in it for an expiry.
+struct LastChange {
+  std::optional<codec::Command> command{};  // its views are of no use
+  bool has_token = false;
+};
+
+struct KeepingContext {
+  const LastChange& last;  // of the same key
+  const KeptKey* before;   // as the file has it; null: it does not
+  std::size_t number;      // of this change, from 1 on, since the store began
+  std::size_t in_commit;   // the same within this commit
+  bool loaded;             // the store began with keys
+  std::chrono::microseconds wall;
+};
+
+// How a file is kept wrong, or in an unusual way. What is not set is right.
+struct Keeping {
+  // Changes what is written of one key; false: it is not written.
+  std::function<bool(KeptKey& key, const KeepingContext& context)> write{};
+  // The same of all that is written together, after `write`.
+  std::function<void(KeptKeys& kept, std::chrono::microseconds wall)> write_all{};
+  // Changes all that is read, and the clock.
+  std::function<void(KeptKeys& kept, std::chrono::microseconds wall)> load{};
+  std::chrono::milliseconds late{0};  // what is answered is written so much later
+  std::size_t behind = 0;             // or when N further changes have come
+  bool at_the_end = false;            // or at an end in order
+};
+
+// A conforming store whose file is kept like that.
+[[nodiscard]] MakeHandler with_keeping(Keeping keeping);
+
+}  // namespace fencepost::store
