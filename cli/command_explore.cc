@@ -2,9 +2,11 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "base/text/output.h"
 #include "cli/command_support.h"
 #include "cli/commands.h"
+#include "endpoint/network_faults.h"
 #include "endpoint/rate_limit.h"
 #include "endpoint/url.h"
 #include "report/console.h"
@@ -43,6 +46,7 @@ constexpr double kRateOfOneWorkload = 50;
 // A run, and the options that only the command itself looks at.
 struct ExploreRun : record::ExploreRun {
   const ExploreOptions& options;
+  endpoint::NetworkFaults* network = nullptr;  // null: none are injected
 };
 
 // ---- The search
@@ -59,6 +63,8 @@ std::string rest_command(const search::ExploreResult& result, const ExploreRun& 
   if (run.options.rate > 0) out += fmt::format(" --rate {:g}", run.options.rate);
   return out + (explore.fresh_connections ? " --fresh-connections" : "");
 }
+
+std::string injected_text(endpoint::NetworkFaults& network);
 
 run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& endpoint,
                      const ExploreRun& run) {
@@ -78,6 +84,7 @@ run::ExitCode report(const search::ExploreResult& result, endpoint::Endpoint& en
     }
   }
   text::print("\n{}\n", search::progress_text(result.progress, true));
+  if (run.network != nullptr) text::print("  {}\n", injected_text(*run.network));
   if (const std::string open = open_text(result); !open.empty()) text::print("  {}\n", open);
   for (const auto& [point, outcome] : result.observed) text::print("  {}: {}\n", point, outcome);
   if (!saved) return run::ExitCode::kInternal;
@@ -104,11 +111,15 @@ run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
                                                    run.context.profile == codec::Profile::kAuto));
   std::fflush(stdout);
   report::ProgressLine line(report::console_options(stdout).live, run.options.quiet);
-  const search::ExploreResult result =
+  search::ExploreResult result =
       explore(endpoint, run.explore, stop_flag(), [&](const search::ExploreProgress& progress) {
         line.show(progress.elapsed, [&] { return search::progress_text(progress); });
       });
   line.clear();
+  if (run.network != nullptr) {
+    run.network->set_on(false);
+    result.ends_are_injected = run.network->ended_themselves() == 0;
+  }
   return report(result, endpoint, run);
 }
 
@@ -176,6 +187,45 @@ run::ExitCode replay(const std::vector<Replayable>& all, endpoint::Endpoint& end
   return not_run > 0 ? run::ExitCode::kInconclusive : run::ExitCode::kConformant;
 }
 
+// ---- Faults of the network
+
+// Leaves out of "all" what ends more than single connections: a workload knows only its own.
+// Prints an error for others of these.
+bool fit_to_search(endpoint::NetworkFaultOptions& disturb, const ExploreOptions& options) {
+  const auto is_for_stress = [](endpoint::NetworkFault fault) {
+    return fault == endpoint::NetworkFault::kRefuse || endpoint::kind_of(fault).may_lose;
+  };
+  if (options.disturb == "all") std::erase_if(disturb.kinds, is_for_stress);
+  const std::vector<endpoint::NetworkFault> kinds = kinds_of(disturb);
+  const auto wrong = std::find_if(kinds.begin(), kinds.end(), is_for_stress);
+  if (wrong == kinds.end()) return true;
+  print_error(
+      fmt::format("--disturb {}: explore takes kinds that strike single connections, or "
+                  "end nothing; use stress --disturb {}",
+                  endpoint::kind_of(*wrong).name, endpoint::kind_of(*wrong).name));
+  return false;
+}
+
+// What is held comes later, and a workload whose connection was ended is as far as it could be.
+void fit_to(endpoint::NetworkFaults& network, search::ExploreOptions& explore) {
+  explore.judged.oracle.expiry_slack += endpoint::kLongestStall;
+  explore.judged.timeout += 2 * endpoint::kLongestStall;
+  explore.judged.acknowledged_within += 2 * endpoint::kLongestStall;
+  network.set_on(true);
+}
+
+std::string injected_text(endpoint::NetworkFaults& network) {
+  std::map<std::string_view, std::size_t> times;
+  for (const endpoint::InjectedFault& fault : network.take_log()) {
+    ++times[endpoint::kind_of(fault.kind).name];
+  }
+  std::string out;
+  for (const auto& [kind, count] : times) {
+    out += fmt::format("{}{} {}", out.empty() ? "" : ", ", kind, count);
+  }
+  return "disturbances  " + (out.empty() ? "none" : out);
+}
+
 // ---- Everything
 
 run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& descriptor,
@@ -203,6 +253,7 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
   run.explore.ignores = [&options = run.options](const judge::Judgement& judgement) {
     return search::is_ignored(options.ignore, judgement);
   };
+  if (run.network != nullptr) fit_to(*run.network, run.explore);
   return run.options.replay.empty() ? search(asked, run) : replay(saved, asked, run);
 }
 
@@ -233,6 +284,8 @@ run::ExitCode explore(const ExploreOptions& options) {
   }
   const auto basis = prepare_run(options);
   if (!basis) return run::ExitCode::kUsage;
+  auto disturb = read_disturbances(options, basis->settings.seed);
+  if (!disturb || !fit_to_search(*disturb, options)) return run::ExitCode::kUsage;
   const auto library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   ExploreRun run{
@@ -243,7 +296,9 @@ run::ExitCode explore(const ExploreOptions& options) {
                 .edition = options.edition,
                 .driver = options.driver,
                 .timeout_scale = options.timeout_scale,
-                .ignore = options.ignore},
+                .ignore = options.ignore,
+                .disturb = options.disturb,
+                .disturb_every = options.disturb_every},
        .library = *library,
        .context = {.endpoint = {},
                    .profile = basis->settings.profile,
@@ -265,8 +320,11 @@ run::ExitCode explore(const ExploreOptions& options) {
        .all_packets = options.trace},
       options};
   stop_on_signals();
-  const auto target = open_judged_by(basis->settings.profile, basis->descriptor);
+  const auto target = open_judged_by(
+      basis->settings.profile, basis->descriptor,
+      kinds_of(*disturb).empty() ? std::nullopt : std::optional(std::move(*disturb)));
   if (!target) return exit_code(target.error());
+  run.network = target->network.get();
   return run_on(*target->endpoint, basis->descriptor, saved, run);
 }
 

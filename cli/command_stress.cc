@@ -367,7 +367,11 @@ void add_kinds_of_broker(Setup& setup) {
   const auto url = endpoint::parse_url(setup.descriptor.url);
   const bool ours = url && url->scheme == endpoint::Scheme::kEmbedded;
   for (const endpoint::NetworkFaultKind& kind : endpoint::kNetworkFaults) {
-    const bool possible = ours || setup.descriptor.hooks.contains(kind.name);
+    // An embedded broker has no second one beside it.
+    const bool possible =
+        ours ? kind.fault != endpoint::NetworkFault::kPartition
+             : setup.descriptor.hooks.contains(kind.name) &&
+                   (kind.undo.empty() || setup.descriptor.hooks.contains(kind.undo));
     if (kind.of_broker && possible && keeps_through(declared, kind.fault)) {
       setup.disturb->kinds.push_back(kind.fault);
     }
@@ -376,22 +380,16 @@ void add_kinds_of_broker(Setup& setup) {
 
 // The same of --disturb.
 bool take_disturbances(const StressOptions& options, Setup& setup) {
-  const auto kinds = endpoint::parse_network_faults(options.disturb);
-  const auto every = scenario::parse_duration(options.disturb_every);
-  if (!kinds) {
-    print_error("--disturb: " + kinds.error());
-  } else if (!every || every->count() == 0 || *every > kMaxOnTheWay) {
-    print_error("--disturb-every " + options.disturb_every +
-                " must be a duration such as 250ms, at most 1h");
-  } else if (!kinds->empty() && is_simulated(setup)) {
+  auto disturbances = read_disturbances(options, setup.seed);
+  if (!disturbances) return false;
+  if (kinds_of(*disturbances).empty()) return true;
+  if (is_simulated(setup)) {
     print_error("--disturb needs connections: inproc: has none");
-  } else {
-    if (kinds->empty()) return true;
-    setup.disturb = {.kinds = *kinds, .every = *every, .seed = setup.seed};
-    if (options.disturb == "all") add_kinds_of_broker(setup);
-    return true;
+    return false;
   }
-  return false;
+  setup.disturb = std::move(*disturbances);
+  if (options.disturb == "all") add_kinds_of_broker(setup);
+  return true;
 }
 
 // Says what --disturb cannot do to this endpoint.
@@ -399,9 +397,13 @@ void print_left_out(const Setup& setup) {
   const auto url = endpoint::parse_url(setup.descriptor.url);
   if (!setup.disturb || !url || url->scheme != endpoint::Scheme::kMqtts) return;
   std::string names;
-  for (const endpoint::NetworkFault fault : setup.disturb->kinds) {
-    const endpoint::NetworkFaultKind& kind = endpoint::kind_of(fault);
-    if (kind.needs_packets) names += (names.empty() ? "" : ", ") + std::string(kind.name);
+  const std::vector<endpoint::NetworkFault> asked_for = kinds_of(*setup.disturb);
+  for (const endpoint::NetworkFaultKind& kind : endpoint::kNetworkFaults) {
+    const bool is_asked_for =
+        std::find(asked_for.begin(), asked_for.end(), kind.fault) != asked_for.end();
+    if (kind.needs_packets && is_asked_for) {
+      names += (names.empty() ? "" : ", ") + std::string(kind.name);
+    }
   }
   if (!names.empty()) text::print("not available with TLS: {}\n", names);
 }

@@ -26,6 +26,7 @@
 #include "report/shard_of_job.h"
 #include "suite/scenario/library.h"
 #include "suite/target/contradiction.h"
+#include "suite/target/fault_plan.h"
 
 namespace fencepost::cli {
 namespace {
@@ -164,11 +165,42 @@ std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice) 
   return descriptor;
 }
 
-Result<target::Target, target::TargetError> open_judged_by(codec::Profile profile,
-                                                           const target::Descriptor& descriptor) {
-  auto target =
-      open_target(descriptor, profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
-                                                                     : codec::DialectId::kDeployed);
+std::optional<endpoint::NetworkFaultOptions> read_disturbances(const DisturbFlags& flags,
+                                                               std::uint64_t seed) {
+  if (target::is_fault_plan(flags.disturb)) {
+    const auto file = scenario::read_file(flags.disturb);
+    if (!file) {
+      print_error("--disturb: " + file.error());
+      return std::nullopt;
+    }
+    std::vector<scenario::LoadError> errors;
+    auto plan = target::load_fault_plan(*file, errors);
+    for (const std::string& error : describe_all(errors)) print_error(error);
+    if (!plan) return std::nullopt;
+    return endpoint::NetworkFaultOptions{.plan = std::move(*plan)};
+  }
+  const auto kinds = endpoint::parse_network_faults(flags.disturb);
+  if (!kinds) {
+    print_error("--disturb: " + kinds.error());
+    return std::nullopt;
+  }
+  constexpr std::chrono::hours kMostEvery{1};
+  const auto every = scenario::parse_duration(flags.disturb_every);
+  if (!every || every->count() == 0 || *every > kMostEvery) {
+    print_error("--disturb-every " + flags.disturb_every +
+                " must be a duration such as 250ms, at most 1h");
+    return std::nullopt;
+  }
+  return endpoint::NetworkFaultOptions{.kinds = *kinds, .every = *every, .seed = seed};
+}
+
+Result<target::Target, target::TargetError> open_judged_by(
+    codec::Profile profile, const target::Descriptor& descriptor,
+    const std::optional<endpoint::NetworkFaultOptions>& faults) {
+  auto target = open_target(descriptor,
+                            profile == codec::Profile::kDocumented ? codec::DialectId::kDocumented
+                                                                   : codec::DialectId::kDeployed,
+                            faults);
   if (!target) print_error(target.error().text);
   return target;
 }

@@ -62,10 +62,16 @@ struct EndpointChoice {
 // nothing when the file cannot be read or is not right.
 [[nodiscard]] std::optional<target::Descriptor> read_descriptor(const EndpointChoice& choice);
 
+// What --disturb and --disturb-every say; it has no kinds and no plan where nothing is to be
+// injected. Prints the error otherwise.
+[[nodiscard]] std::optional<endpoint::NetworkFaultOptions> read_disturbances(
+    const DisturbFlags& flags, std::uint64_t seed);
+
 // Opens what the descriptor names; a reference store of our own speaks the dialect that it is
-// judged by. Prints the error when that fails.
+// judged by. With `faults` clients connect through a proxy. Prints the error when that fails.
 [[nodiscard]] Result<target::Target, target::TargetError> open_judged_by(
-    codec::Profile profile, const target::Descriptor& descriptor);
+    codec::Profile profile, const target::Descriptor& descriptor,
+    const std::optional<endpoint::NetworkFaultOptions>& faults = {});
 [[nodiscard]] run::ExitCode exit_code(const target::TargetError& error);
 
 // "no broker at mqtt://host:1883: cannot connect ..."

@@ -153,7 +153,12 @@ struct CheckOptions {
 // kInconclusive when one cannot be decided, kNothingSelected when all are empty.
 [[nodiscard]] run::ExitCode check(const CheckOptions& options);
 
-struct StressOptions {
+struct DisturbFlags {
+  std::string disturb = "none";  // see endpoint::parse_network_faults(); or a file
+  std::string disturb_every = "250ms";
+};
+
+struct StressOptions : DisturbFlags {
   std::string endpoint{};    // empty: the descriptor's, or embedded
   std::string descriptor{};  // a file
   std::string driver{};      // empty: builtin
@@ -165,9 +170,7 @@ struct StressOptions {
   std::string workload = "everything";
   std::uint32_t clients = 16;
   std::string duration = "10s";
-  double rate = 0;               // requests per second; 0: each client waits for its response
-  std::string disturb = "none";  // see endpoint::parse_network_faults()
-  std::string disturb_every = "250ms";
+  double rate = 0;  // requests per second; 0: each client waits for its response
   std::optional<std::uint64_t> seed{};  // none: a new one
   double timeout_scale = 1.0;
   bool keep_going = false;  // after a violation
@@ -181,7 +184,7 @@ struct StressOptions {
 // rule is broken, kInconclusive when something could not be decided. See concurrency/stress/load.h.
 [[nodiscard]] run::ExitCode stress(const StressOptions& options);
 
-struct ExploreOptions : RunFlags {
+struct ExploreOptions : RunFlags, DisturbFlags {
   std::string max_time{};                // a duration; empty: 60s, or as long as `exhaustive` takes
   std::size_t exhaustive = 0;            // number of requests in a row, all combinations; 0: random
   std::string shard{};                   // of all combinations: K/N, or auto
@@ -196,8 +199,9 @@ struct ExploreOptions : RunFlags {
   std::vector<std::string> replay{};  // saved workloads, or folders of them: nothing else is run
   std::string save = "explore-findings";  // a folder, made when there is something to save
 };
-// Random workloads, judged by the oracle. kFailed when a rule is broken; the counter-examples are
-// in `save` then. kInconclusive when a rejection was seen once and never again. See explore.h.
+// Random workloads, judged by the oracle, also while faults of the network are injected. kFailed
+// when a rule is broken; the counter-examples are in `save` then. kInconclusive when a rejection
+// was seen once and never again. See explore.h.
 [[nodiscard]] run::ExitCode explore(const ExploreOptions& options);
 
 struct ReplayOptions : RunFlags {

@@ -67,6 +67,15 @@ void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed) {
       ->check(whole_number(0));
 }
 
+void add_disturb(CLI::App& command, DisturbFlags& flags) {
+  command.add_option("--disturb", flags.disturb,
+                     "Faults of the network and of the broker to inject: none (default), all, "
+                     "kinds with commas between them, or a YAML file with times "
+                     "(docs/RESILIENCE.md)");
+  command.add_option("--disturb-every", flags.disturb_every,
+                     "Mean time between two faults (default: 250ms)");
+}
+
 void add_strict(CLI::App& command, bool& strict) {
   command.add_flag("--strict", strict, "A failed \"should\" fails the run");
 }

@@ -29,6 +29,7 @@ CLI::Option* add_edition(CLI::App& command, std::string& edition);
 void add_jobs(CLI::App& command, std::size_t& jobs);
 void add_timeout_scale(CLI::App& command, double& factor);
 void add_seed(CLI::App& command, std::optional<std::uint64_t>& seed);
+void add_disturb(CLI::App& command, DisturbFlags& flags);
 void add_strict(CLI::App& command, bool& strict);
 void add_fresh_connections(CLI::App& command, bool& fresh);
 void add_scenarios(CLI::App& command, std::string& scenarios);

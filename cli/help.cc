@@ -72,7 +72,8 @@ constexpr OptionGroup kOptionGroups[] = {
     {"stress", "Workload", "workload clients duration seed disturb",
      "rate disturb-every keep-going no-shrink timeout-scale"},
     {"explore", "Search", "duration max-failures jobs seed exhaustive ignore replay",
-     "shard from-example rate max-examples max-operations example fresh-connections timeout-scale"},
+     "shard from-example rate max-examples max-operations example fresh-connections disturb "
+     "disturb-every timeout-scale"},
     {"check", "Check", "initial max-steps", ""},
     {"replay", "Run", "repeat update", ""},
     {"", "Run", "parallel jobs max-failures strict stress",

@@ -145,11 +145,7 @@ void add_stress(CLI::App& app, StressOptions& options, Action& action) {
                    "Send this many requests per second in all, without waiting for responses "
                    "(default: each client waits for its response)")
       ->check(positive_factor().name("N"));
-  command->add_option("--disturb", options.disturb,
-                      "Network faults to inject: none (default), all, or kinds with commas "
-                      "between them; kill and restart end the broker (docs/RESILIENCE.md)");
-  command->add_option("--disturb-every", options.disturb_every,
-                      "Mean time between two faults (default: 250ms)");
+  add_disturb(*command, options);
   add_seed(*command, options.seed);
   add_timeout_scale(*command, options.timeout_scale);
   command->add_flag("--keep-going", options.keep_going, "Do not stop at the first violation");

@@ -453,6 +453,7 @@ void add_explore(CLI::App& app, ExploreOptions& options, Action& action) {
                       "Folder for counter-examples (default: explore-findings)");
   command->add_option("--replay", options.replay,
                       "Run only these saved *.trace files or folders of them (repeatable)");
+  add_disturb(*command, options);
   command->callback([&] { action = [&] { return explore(options); }; });
 }
 

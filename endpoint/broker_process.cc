@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <system_error>
@@ -413,6 +414,14 @@ void BrokerProcess::stop() {
   if (child_) child_->end(kStopTimeout);
 }
 
+void BrokerProcess::pause() {
+  if (running()) (void)kill(pid(), SIGSTOP);
+}
+
+void BrokerProcess::resume() {
+  if (running()) (void)kill(pid(), SIGCONT);
+}
+
 Result<void, StartError> BrokerProcess::restart(Ending ending) {
   FENCEPOST_CHECK(options_.with_store);  // its plugin watches that this process lives
   FENCEPOST_CHECK(!options_.tls);
@@ -426,6 +435,13 @@ Result<void, StartError> BrokerProcess::restart(Ending ending) {
   child_ = std::exchange((*started)->child_, std::nullopt);
   log_ = std::move((*started)->log_);
   return {};
+}
+
+Result<void, StartError> BrokerProcess::fail_over(const std::string& node_id,
+                                                  std::chrono::milliseconds clock_offset) {
+  options_.node_id = node_id;
+  options_.conditions.clock_offset = clock_offset;
+  return restart(Ending::kKilled);
 }
 
 BrokerProcess::~BrokerProcess() { stop(); }

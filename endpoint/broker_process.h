@@ -118,6 +118,9 @@ class BrokerProcess {
   [[nodiscard]] bool running();
 
   void stop();
+  // SIGSTOP, and SIGCONT: it does nothing in between. Where it has ended, nothing happens.
+  void pause();
+  void resume();
 
   // The end of its log, without line ends behind it; empty when that goes to standard error.
   [[nodiscard]] std::string log_tail() const;
@@ -128,6 +131,10 @@ class BrokerProcess {
   // object.
   enum class Ending { kInOrder, kKilled };  // kKilled: SIGKILL
   [[nodiscard]] Result<void, StartError> restart(Ending ending = Ending::kInOrder);
+  // The same as another node of a cluster with one database, which has a name and a clock of its
+  // own: SIGKILL for this one.
+  [[nodiscard]] Result<void, StartError> fail_over(const std::string& node_id,
+                                                   std::chrono::milliseconds clock_offset);
 
  private:
   class OwnSocket;

@@ -32,8 +32,17 @@ inline constexpr std::array<std::string_view, 4> kDurabilityNames = {"none", "re
 
 // Must what was acknowledged outlive this disturbance of the broker?
 [[nodiscard]] constexpr bool keeps_through(Durability declared, NetworkFault of_broker) {
-  return declared >=
-         (of_broker == NetworkFault::kRestart ? Durability::kRestart : Durability::kKill);
+  switch (of_broker) {
+    case NetworkFault::kRestart:
+      return declared >= Durability::kRestart;
+    case NetworkFault::kKill:
+      return declared >= Durability::kKill;
+    case NetworkFault::kPartition:
+    case NetworkFault::kFailover:
+      return declared >= Durability::kFailover;
+    default:
+      return true;  // it ends no broker
+  }
 }
 
 }  // namespace fencepost::endpoint

@@ -38,7 +38,23 @@ FaultSchedule::FaultSchedule(std::uint64_t seed, std::vector<NetworkFault> kinds
   plan_next();
 }
 
+FaultSchedule::FaultSchedule(FaultPlan plan) : plan_(std::move(plan)) {
+  FENCEPOST_CHECK(!plan_.strikes.empty());
+  plan_next();
+}
+
 void FaultSchedule::plan_next() {
+  if (!plan_.strikes.empty()) {
+    constexpr std::chrono::hours kNever{24 * 3'650};
+    if (in_round_ == plan_.strikes.size() && plan_.repeat.count() > 0) {
+      in_round_ = 0;
+      round_at_ += plan_.repeat;
+    }
+    const bool over = in_round_ == plan_.strikes.size();
+    next_ = over ? Strike{.at = kNever} : plan_.strikes[in_round_++];
+    if (!over) next_.at += round_at_;
+    return;
+  }
   if (in_round_ == 0) {
     for (std::size_t left = kinds_.size(); left > 1; --left) {
       std::swap(kinds_[left - 1], kinds_[below(left)]);

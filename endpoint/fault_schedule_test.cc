@@ -20,7 +20,7 @@ std::vector<Strike> strikes_until(FaultSchedule schedule, std::chrono::nanosecon
 
 TEST(FaultSchedule, ReadsNames) {
   EXPECT_THAT(*parse_network_faults("none"), ElementsAre());
-  EXPECT_EQ(parse_network_faults("all")->size(), kNetworkFaults.size() - 2) << "of the network";
+  EXPECT_EQ(parse_network_faults("all")->size(), kNetworkFaults.size() - 5) << "of the network";
   EXPECT_THAT(*parse_network_faults("reset,half-open,reset"),
               ElementsAre(NetworkFault::kReset, NetworkFault::kHalfOpen));
   EXPECT_THAT(parse_network_faults("reset,").error(),
@@ -64,10 +64,25 @@ TEST(FaultSchedule, StrikesWithEachKindAsOften) {
     EXPECT_GE(strike.length, kind_of(strike.fault).shortest);
     EXPECT_LE(strike.length, kind_of(strike.fault).longest);
   }
-  EXPECT_EQ(times.size(), kNetworkFaults.size() - 2);
+  EXPECT_EQ(times.size(), kNetworkFaults.size() - 5);
   for (const auto& [fault, count] : times) {
-    EXPECT_NEAR(static_cast<double>(count), static_cast<double>(strikes.size()) / 10, 1);
+    EXPECT_NEAR(static_cast<double>(count), static_cast<double>(strikes.size()) / 13, 1);
   }
+}
+
+TEST(FaultSchedule, FollowsAPlan) {
+  const FaultPlan plan{.strikes = {{.at = 1s, .fault = NetworkFault::kReset},
+                                   {.at = 1s, .fault = NetworkFault::kStall},
+                                   {.at = 3s, .fault = NetworkFault::kKill}}};
+  const auto once = strikes_until(FaultSchedule(plan), 1h);
+  ASSERT_EQ(once.size(), 3U);
+  EXPECT_EQ(once[1].fault, NetworkFault::kStall);
+  EXPECT_EQ(once[2].at, 3s);
+  const auto again = strikes_until(FaultSchedule({.strikes = plan.strikes, .repeat = 10s}), 23s);
+  ASSERT_EQ(again.size(), 9U);
+  EXPECT_EQ(again[3].at, 11s);
+  EXPECT_EQ(again[8].fault, NetworkFault::kKill);
+  EXPECT_EQ(again[8].at, 23s);
 }
 
 TEST(FaultSchedule, WaitsForItsTime) {

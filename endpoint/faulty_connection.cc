@@ -1,5 +1,6 @@
 #include "endpoint/faulty_connection.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "endpoint/wire/packet.h"
@@ -11,8 +12,23 @@ constexpr std::chrono::milliseconds kBetweenFaults{100};
 constexpr std::size_t kHeaderBytes = 5;  // of a packet, at most (MQTT 5, 2.1)
 
 // (MQTT 5, 2.1.2)
+constexpr unsigned kTypeConnect = 1;
 constexpr unsigned kTypePublish = 3;
 constexpr unsigned kTypePuback = 4;
+
+// With "rate": the bytes of a write, and of a second in each direction.
+constexpr std::size_t kBurst = 64;
+constexpr std::size_t kBytesPerSecond = std::size_t{32} << 10U;
+
+// With "jitter", the bytes of a direction are held for some of these, at random.
+constexpr std::chrono::milliseconds kJitterSlot{4};
+
+// The finalizer of SplitMix64: bits that look random.
+std::uint64_t mixed(std::uint64_t value) {
+  value = (value ^ (value >> 30U)) * 0xbf58476d1ce4e5b9U;
+  value = (value ^ (value >> 27U)) * 0x94d049bb133111ebU;
+  return value ^ (value >> 31U);
+}
 
 unsigned type_of_packet(std::string_view packet) {
   return static_cast<unsigned char>(packet[0]) >> 4U;
@@ -28,9 +44,11 @@ void FaultyConnection::begin(Moment now) {
 
 bool FaultyConnection::strike(const Strike& strike, Moment now) {
   if (strike_ || end_ != End::kNone || now < free_from_) return false;
+  const bool takes_over = strike.fault == NetworkFault::kTakeover;
+  if (takes_over && connect_.empty()) return false;
   strike_ = strike;
   acknowledged_ = withheld_ = false;
-  waits_ = kind_of(strike.fault).needs_packets;
+  waits_ = kind_of(strike.fault).needs_packets && !takes_over;
   if (!waits_) begin(now);
   if (strike.fault == NetworkFault::kClose) end_ = End::kClose;
   const bool resets = strike.fault == NetworkFault::kReset || strike.fault == NetworkFault::kRefuse;
@@ -54,11 +72,23 @@ bool FaultyConnection::is_active(NetworkFault fault, Moment now) const {
 bool FaultyConnection::holds(bool up, Moment now) const {
   const bool one_way = is_active(NetworkFault::kDelay, now) || is_active(NetworkFault::kStall, now);
   if (one_way) return strike_->up == up;
+  if (is_active(NetworkFault::kRate, now)) return now < next_write_.at(up ? 1 : 0);
+  if (is_active(NetworkFault::kJitter, now)) {
+    const auto slot = static_cast<std::uint64_t>((until_ - now) / kJitterSlot);
+    return (mixed(strike_->pick + 2 * slot + (up ? 1 : 0)) & 1U) != 0;
+  }
   return is_active(NetworkFault::kHalfOpen, now) ||
          (!up && is_active(NetworkFault::kWithholdPuback, now));
 }
 
-bool FaultyConnection::splits(Moment now) const { return is_active(NetworkFault::kSplit, now); }
+std::size_t FaultyConnection::most_to_write(Moment now) const {
+  if (is_active(NetworkFault::kSplit, now)) return 1;
+  return is_active(NetworkFault::kRate, now) ? kBurst : std::string::npos;
+}
+
+void FaultyConnection::wrote(bool up, std::size_t bytes, Moment now) {
+  next_write_.at(up ? 1 : 0) = now + std::chrono::microseconds{1'000'000 * bytes / kBytesPerSecond};
+}
 
 std::string FaultyConnection::pass(bool up, std::string_view bytes, Moment now) {
   if (!has_packets_) return std::string(bytes);
@@ -81,6 +111,7 @@ std::string FaultyConnection::pass(bool up, std::string_view bytes, Moment now) 
 }
 
 std::string_view FaultyConnection::pass_packet(bool up, std::string_view packet, Moment now) {
+  if (up && type_of_packet(packet) == kTypeConnect) connect_ = packet;
   if (!strike_) return packet;
   const bool publish = type_of_packet(packet) == kTypePublish;
   switch (strike_->fault) {
@@ -124,9 +155,17 @@ FaultyConnection::End FaultyConnection::end(Moment now) {
   return end_;
 }
 
-std::optional<FaultyConnection::Moment> FaultyConnection::next_due() const {
+std::optional<FaultyConnection::Moment> FaultyConnection::next_due(Moment now) const {
   if (!strike_ || waits_) return std::nullopt;
-  return until_;
+  Moment out = until_;
+  if (is_active(NetworkFault::kJitter, now)) {
+    out = until_ - (until_ - now) / kJitterSlot * kJitterSlot;
+    if (out <= now) out = std::min(until_, now + kJitterSlot);
+  }
+  for (const Moment next : next_write_) {
+    if (is_active(NetworkFault::kRate, now) && next > now) out = std::min(out, next);
+  }
+  return out;
 }
 
 }  // namespace fencepost::endpoint

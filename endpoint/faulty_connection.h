@@ -10,6 +10,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -39,14 +40,21 @@ class FaultyConnection {
 
   // Nothing is to be read or written in this direction at the moment. `up`: from the client.
   [[nodiscard]] bool holds(bool up, Moment now) const;
-  // Each write is of one byte.
-  [[nodiscard]] bool splits(Moment now) const;
+  // How many bytes a write may have; wrote() is called with how many it had.
+  [[nodiscard]] std::size_t most_to_write(Moment now) const;
+  void wrote(bool up, std::size_t bytes, Moment now);
   // What is passed on of these bytes, and of those kept until their packet was whole.
   [[nodiscard]] std::string pass(bool up, std::string_view bytes, Moment now);
   // How the connection has to end now.
   [[nodiscard]] End end(Moment now);
-  // When holds(), splits() or end() change by themselves.
-  [[nodiscard]] std::optional<Moment> next_due() const;
+  // The first packet of the client, with which another connection takes this one over.
+  [[nodiscard]] const std::string& connect() const { return connect_; }
+  // The broker has been given a reason to end the connection.
+  [[nodiscard]] bool is_taken_over(Moment now) const {
+    return is_active(NetworkFault::kTakeover, now);
+  }
+  // When holds(), most_to_write() or end() change by themselves.
+  [[nodiscard]] std::optional<Moment> next_due(Moment now) const;
 
  private:
   [[nodiscard]] std::string_view pass_packet(bool up, std::string_view packet, Moment now);
@@ -55,11 +63,13 @@ class FaultyConnection {
 
   bool has_packets_;
   std::array<std::string, 2> begun_{};  // of packets that are not whole; by `up`
+  std::string connect_{};
   std::optional<Strike> strike_{};
   bool waits_ = false;  // for a packet
   bool acknowledged_ = false;
   bool withheld_ = false;
   Moment until_{};
+  std::array<Moment, 2> next_write_{};  // where the rate is limited; by `up`
   Moment free_from_{};
   std::optional<NetworkFault> effect_{};
   End end_ = End::kNone;

@@ -32,7 +32,7 @@ TEST(FaultyConnection, HoldsOneDirectionForAWhile) {
     EXPECT_EQ(connection.take_effect(), std::nullopt);
     EXPECT_TRUE(connection.holds(true, after(199ms)));
     EXPECT_FALSE(connection.holds(false, after(199ms)));
-    EXPECT_EQ(connection.next_due(), after(200ms));
+    EXPECT_EQ(connection.next_due(after(0ms)), after(200ms));
     EXPECT_FALSE(connection.holds(true, after(200ms)));
     EXPECT_EQ(connection.end(after(200ms)), End::kNone);
     // What was held gets through before the next fault.
@@ -57,8 +57,58 @@ TEST(FaultyConnection, EndsImmediately) {
 
 TEST(FaultyConnection, SplitsForAWhile) {
   const FaultyConnection connection = struck_by(NetworkFault::kSplit);
-  EXPECT_TRUE(connection.splits(after(199ms)));
-  EXPECT_FALSE(connection.splits(after(200ms)));
+  EXPECT_EQ(connection.most_to_write(after(199ms)), 1U);
+  EXPECT_EQ(connection.most_to_write(after(200ms)), std::string::npos);
+}
+
+TEST(FaultyConnection, LimitsTheRateForAWhile) {
+  FaultyConnection connection = struck_by(NetworkFault::kRate);
+  std::size_t written = 0;
+  auto now = after(0ms);
+  while (now < after(200ms)) {
+    const std::size_t most = connection.most_to_write(now);
+    ASSERT_LE(most, 64U);
+    connection.wrote(true, most, now);
+    written += most;
+    EXPECT_TRUE(connection.holds(true, now));
+    EXPECT_FALSE(connection.holds(false, now)) << "the other direction has a rate of its own";
+    now = *connection.next_due(now);
+    EXPECT_FALSE(connection.holds(true, now));
+  }
+  EXPECT_NEAR(static_cast<double>(written), 32'768.0 / 5, 128);
+  EXPECT_EQ(connection.most_to_write(now), std::string::npos);
+}
+
+TEST(FaultyConnection, JittersForAWhile) {
+  FaultyConnection connection = struck_by(NetworkFault::kJitter);
+  std::size_t held = 0;
+  std::size_t changes = 0;
+  for (auto now = after(0ms); now < after(200ms); now = *connection.next_due(now)) {
+    ASSERT_GT(*connection.next_due(now), now) << "nobody waits for what has been";
+    const bool up = connection.holds(true, now);
+    held += up ? 1 : 0;
+    changes += up != connection.holds(false, now) ? 1 : 0;
+  }
+  EXPECT_GT(held, 10U) << "of 50";
+  EXPECT_LT(held, 40U);
+  EXPECT_GT(changes, 10U) << "each direction by itself";
+  EXPECT_FALSE(connection.holds(true, after(200ms)));
+  EXPECT_FALSE(connection.holds(false, after(200ms)));
+}
+
+TEST(FaultyConnection, IsTakenOverByWhatTheClientHasConnectedWith) {
+  const std::string connect = "\x10\x0f\x00\x04MQTT\x05\x02\x00\x3c\x00\x00\x02me"s;
+  FaultyConnection connection(true);
+  const Strike takeover{.fault = NetworkFault::kTakeover, .length = 200ms};
+  EXPECT_FALSE(connection.strike(takeover, after(0ms))) << "nothing is known of the client";
+  EXPECT_EQ(connection.pass(true, connect + kPing, after(1ms)), connect + kPing);
+  EXPECT_TRUE(connection.strike(takeover, after(2ms)));
+  EXPECT_EQ(connection.connect(), connect);
+  EXPECT_EQ(connection.take_effect(), NetworkFault::kTakeover);
+  EXPECT_TRUE(connection.is_taken_over(after(3ms)));
+  EXPECT_FALSE(connection.holds(true, after(3ms)));
+  EXPECT_EQ(connection.end(after(202ms)), End::kNone) << "that is the broker's to do";
+  EXPECT_FALSE(connection.is_taken_over(after(202ms)));
 }
 
 TEST(FaultyConnection, CutsAPacketInHalf) {

@@ -8,14 +8,30 @@
 
 namespace fencepost::endpoint {
 
+std::vector<NetworkFault> kinds_of(const NetworkFaultOptions& options) {
+  if (!options.plan) return options.kinds;
+  std::vector<NetworkFault> out;
+  for (const Strike& strike : options.plan->strikes) out.push_back(strike.fault);
+  return out;
+}
+
 Result<std::unique_ptr<NetworkFaults>, std::string> NetworkFaults::start(
     const NetworkFaultOptions& options, const ProxiedBroker& broker) {
   std::vector<NetworkFault> kinds = options.kinds;
+  std::optional<FaultPlan> plan = options.plan;
   if (broker.tls) {
     std::erase_if(kinds, [](NetworkFault fault) { return kind_of(fault).needs_packets; });
+    if (plan) {
+      std::erase_if(plan->strikes,
+                    [](const Strike& strike) { return kind_of(strike.fault).needs_packets; });
+    }
   }
-  if (kinds.empty()) return fail(std::string("faults of packets are not available with TLS"));
-  std::unique_ptr<NetworkFaults> out(new NetworkFaults(options, std::move(kinds), broker.tls));
+  if (plan ? plan->strikes.empty() : kinds.empty()) {
+    return fail(std::string("faults of packets are not available with TLS"));
+  }
+  FaultSchedule schedule = plan ? FaultSchedule(std::move(*plan))
+                                : FaultSchedule(options.seed, std::move(kinds), options.every);
+  std::unique_ptr<NetworkFaults> out(new NetworkFaults(options, std::move(schedule), broker.tls));
   auto tap =
       Tap::start({.to_address = broker.host, .to_port = broker.port, .faults = out.get()}, *out);
   if (!tap) return fail("cannot start the proxy: " + tap.error());
@@ -27,11 +43,8 @@ Result<std::unique_ptr<NetworkFaults>, std::string> NetworkFaults::start(
   return out;
 }
 
-NetworkFaults::NetworkFaults(const NetworkFaultOptions& options, std::vector<NetworkFault> kinds,
-                             bool tls)
-    : tls_(tls),
-      disturb_(options.disturb_broker),
-      schedule_(options.seed, std::move(kinds), options.every) {}
+NetworkFaults::NetworkFaults(const NetworkFaultOptions& options, FaultSchedule schedule, bool tls)
+    : tls_(tls), disturb_(options.disturb_broker), schedule_(std::move(schedule)) {}
 
 void NetworkFaults::set_on(bool on) {
   on_ = on;
@@ -60,16 +73,24 @@ std::string NetworkFaults::broker_error() const {
 void NetworkFaults::disturb_broker(const std::stop_token& stopped) {
   std::unique_lock lock(mutex_);
   while (changed_.wait(lock, stopped, [this] { return of_broker_.has_value(); })) {
-    const NetworkFault kind = *of_broker_;
+    const Strike strike = *of_broker_;
+    const NetworkFaultKind& kind = kind_of(strike.fault);
     const Around before = before_;
     const Around after = after_;
     lock.unlock();
-    if (before) before(kind);
+    if (before) before(strike.fault);
     lock.lock();
-    log_.push_back({.at = std::chrono::steady_clock::now(), .kind = kind});
+    log_.push_back({.at = std::chrono::steady_clock::now(), .kind = strike.fault});
     lock.unlock();
-    const auto done = disturb_(kind);
-    if (done && after) after(kind);
+    auto done = disturb_(kind.name);
+    if (done && !kind.undo.empty()) {
+      lock.lock();
+      // Also undone where the run ends before its time.
+      changed_.wait_for(lock, stopped, strike.length, [] { return false; });
+      lock.unlock();
+      done = disturb_(kind.undo);
+    }
+    if (done && after) after(strike.fault);
     lock.lock();
     if (!done) broker_error_ = done.error();
     of_broker_.reset();
@@ -101,7 +122,7 @@ std::optional<Strike> NetworkFaults::due(Moment now) {
   const auto strike = schedule_.due(now - *begun_);
   if (!strike || !kind_of(strike->fault).of_broker) return strike;
   const std::lock_guard lock(mutex_);
-  if (!of_broker_ && broker_error_.empty()) of_broker_ = strike->fault;  // else it is down already
+  if (!of_broker_ && broker_error_.empty()) of_broker_ = strike;  // else it is down already
   changed_.notify_all();
   return std::nullopt;
 }

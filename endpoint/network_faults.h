@@ -30,15 +30,21 @@
 
 namespace fencepost::endpoint {
 
-// Ends the broker in the way of that kind and starts it again; the error says what has failed.
-using DisturbBroker = std::function<Result<void, std::string>(NetworkFault)>;
+// Does that to the broker: the name of a kind, "kill", after which it is there again, or what
+// undoes one, "continue". The error says what has failed.
+using DisturbBroker = std::function<Result<void, std::string>(std::string_view what)>;
 
 struct NetworkFaultOptions {
-  std::vector<NetworkFault> kinds{};  // at least one; those that need packets are left out with TLS
+  // At least one, or a plan; those that need packets are left out with TLS.
+  std::vector<NetworkFault> kinds{};
+  std::optional<FaultPlan> plan{};       // instead of what follows from `every` and `seed`
   std::chrono::milliseconds every{250};  // the mean time between two; positive
   std::uint64_t seed = 1;
   DisturbBroker disturb_broker{};  // needed for kinds of the broker
 };
+
+// Those that may strike, each at least once.
+[[nodiscard]] std::vector<NetworkFault> kinds_of(const NetworkFaultOptions& options);
 
 struct ProxiedBroker {
   std::string host;
@@ -77,12 +83,12 @@ class NetworkFaults final : private TapWatcher, private TapFaults {
   [[nodiscard]] std::string broker_error() const;
   // What was injected since the last call, in that order.
   [[nodiscard]] std::vector<InjectedFault> take_log();
-  // Connections that ended without a fault: their client or the broker ended them, and this was not
-  // because the broker was disturbed.
+  // Connections that the broker ended, without a fault and not because it was disturbed. Those that
+  // a client ended are its own affair: a probe has connections for a moment only.
   [[nodiscard]] std::uint64_t ended_themselves() const { return ended_themselves_; }
 
  private:
-  NetworkFaults(const NetworkFaultOptions& options, std::vector<NetworkFault> kinds, bool tls);
+  NetworkFaults(const NetworkFaultOptions& options, FaultSchedule schedule, bool tls);
 
   void on_opened(std::uint64_t connection) override;
   void on_sent(std::uint64_t connection, std::string_view bytes) override;
@@ -105,8 +111,8 @@ class NetworkFaults final : private TapWatcher, private TapFaults {
   mutable std::mutex mutex_;  // of what follows
   std::vector<InjectedFault> log_{};
   std::condition_variable_any changed_;
-  std::optional<NetworkFault> of_broker_{};  // that is at work, or is to begin
-  Moment broker_back_at_{};                  // when the last one was over
+  std::optional<Strike> of_broker_{};  // that is at work, or is to begin
+  Moment broker_back_at_{};            // when the last one was over
   std::string broker_error_{};
   Around before_{};
   Around after_{};

@@ -31,6 +31,7 @@ constexpr std::size_t kMaxAtTheEnd = std::size_t{16} << 20U;
 constexpr std::chrono::milliseconds kQuietAtTheEnd{50};
 constexpr std::chrono::seconds kMaxEnd{5};
 constexpr std::chrono::milliseconds kNextTryWhenFull{50};
+constexpr std::string_view kDisconnect("\xe0\x00", 2);  // (MQTT 5, 3.14)
 
 // One way of a connection. Nothing is read while something waits to be written.
 struct Way {
@@ -48,10 +49,17 @@ struct TappedPair {
   std::optional<LatePubacks> pubacks{};
   std::optional<FaultyConnection> faulty{};
   bool broken = false;
+  bool ended_by_client = false;  // first
 
   [[nodiscard]] bool holds(bool upward, TapFaults::Moment now) const {
     return faulty && faulty->holds(upward, now);
   }
+};
+
+// A connection of ours that takes over that of a client.
+struct Twin {
+  std::unique_ptr<Stream> broker;  // null: it is over
+  TapFaults::Moment until;
 };
 
 short wanted_of(const Stream& here, const Way& from_here, const Way& to_here) {
@@ -61,15 +69,17 @@ short wanted_of(const Stream& here, const Way& from_here, const Way& to_here) {
   return static_cast<short>(out);
 }
 
-void write_waiting(TappedPair& pair, Way& way, Stream& sink, bool splits) {
+void write_waiting(TappedPair& pair, Way& way, Stream& sink, TapFaults::Moment now) {
+  const std::size_t most = pair.faulty ? pair.faulty->most_to_write(now) : way.waits.npos;
   while (!way.waits.empty()) {
-    const Moved moved =
-        sink.write(std::string_view(way.waits).substr(0, splits ? 1 : way.waits.npos));
+    const Moved moved = sink.write(std::string_view(way.waits).substr(0, most));
     if (moved.ended) pair.broken = true;
     if (moved.bytes == 0) return;
     way.waits.erase(0, moved.bytes);
-    // Others have their turn between the bytes.
-    if (splits && !way.waits.empty()) return;
+    if (most == way.waits.npos) continue;
+    pair.faulty->wrote(&way == &pair.up, moved.bytes, now);
+    // Others have their turn in between.
+    if (!way.waits.empty()) return;
   }
   if (!way.source_ended || way.ended) return;
   way.ended = true;
@@ -97,10 +107,10 @@ class TapLoop {
       inject();
       std::size_t at = 2;
       for (TappedPair& pair : pairs_) {
-        if (at + 2 > entries_.size()) break;
         serve(pair, entries_[at].revents, entries_[at + 1].revents);
         at += 2;
       }
+      serve_twins(at);
       end_finished();
       if (entries_[1].revents != 0 || full_) (void)accept_one();
     }
@@ -129,6 +139,7 @@ class TapLoop {
       add(*pair.client, pair.up, up_held, pair.down, down_held);
       add(*pair.broker, pair.down, down_held, pair.up, up_held);
     }
+    for (const Twin& twin : twins_) entries_.push_back({twin.broker->descriptor(), POLLIN, 0});
     return poll_until(entries_, next_due()) >= 0 && entries_[0].revents == 0;
   }
 
@@ -143,6 +154,7 @@ class TapLoop {
       bool struck = false;
       for (std::size_t i = 0; i < pairs_.size() && !struck; ++i) {
         struck = pair->faulty->strike(*strike, now_);
+        if (struck && strike->fault == NetworkFault::kTakeover) take_over(*pair);
         if (++pair == pairs_.end()) pair = pairs_.begin();
       }
       const bool refuses = struck && strike->fault == NetworkFault::kRefuse;
@@ -150,6 +162,29 @@ class TapLoop {
     }
     if (faults.is_on()) return;
     for (TappedPair& pair : pairs_) pair.faulty->stop_waiting();
+  }
+
+  // Connects as the client has, until the broker has answered: that ends the client's connection.
+  // (MQTT 5, 3.1.4-3)
+  void take_over(const TappedPair& pair) {
+    auto socket = connect_broker();
+    if (!socket) return;
+    Twin twin{.broker = Stream::accepted(std::move(*socket), nullptr),
+              .until = now_ + kind_of(NetworkFault::kTakeover).longest};
+    const std::string& connect = pair.faulty->connect();
+    if (twin.broker->write(connect).bytes == connect.size()) twins_.push_back(std::move(twin));
+  }
+
+  void serve_twins(std::size_t entry) {
+    for (Twin& twin : twins_) {
+      std::array<char, 256> buffer;  // NOLINT: not cleared for nothing
+      const bool answered = entry < entries_.size() && entries_[entry++].revents != 0;
+      const bool has_read = answered && twin.broker->read(buffer.data(), buffer.size()).bytes > 0;
+      if (!answered && now_ < twin.until) continue;
+      if (has_read) (void)twin.broker->write(kDisconnect);
+      twin.broker.reset();
+    }
+    twins_.remove_if([](const Twin& twin) { return twin.broker == nullptr; });
   }
 
   void end_by_fault(TappedPair& pair) {
@@ -168,8 +203,9 @@ class TapLoop {
   [[nodiscard]] LatePubacks::Moment next_due() const {
     auto first = full_ ? now_ + kNextTryWhenFull : LatePubacks::Moment::max();
     if (options_.faults != nullptr) first = std::min(first, options_.faults->next_due(now_));
+    for (const Twin& twin : twins_) first = std::min(first, twin.until);
     for (const TappedPair& pair : pairs_) {
-      if (const auto due = pair.faulty ? pair.faulty->next_due() : std::nullopt) {
+      if (const auto due = pair.faulty ? pair.faulty->next_due(now_) : std::nullopt) {
         first = std::min(first, *due);
       }
       const auto due =
@@ -213,6 +249,7 @@ class TapLoop {
     const bool up_held = pair.holds(true, now_);
     if ((client & of_client) != 0 && !pair.up.source_ended && pair.up.waits.empty() && !up_held) {
       const Moved moved = read_some(pair, pair.up, *pair.client);
+      pair.ended_by_client = moved.ended && !pair.down.source_ended;
       if (pair.faulty) pair.up.waits = pair.faulty->pass(true, pair.up.waits, now_);
       if (!pair.up.waits.empty()) watcher_.on_sent(pair.number, pair.up.waits);
       if (!moved.error.empty() && pair.client->is_in_handshake()) {
@@ -234,9 +271,8 @@ class TapLoop {
     }
     // Nobody reads what still waits.
     if ((client & POLLERR) != 0 || (broker & POLLERR) != 0) pair.broken = true;
-    const bool splits = pair.faulty && pair.faulty->splits(now_);
-    if (!pair.holds(true, now_)) write_waiting(pair, pair.up, *pair.broker, splits);
-    if (!pair.holds(false, now_)) write_waiting(pair, pair.down, *pair.client, splits);
+    if (!pair.holds(true, now_)) write_waiting(pair, pair.up, *pair.broker, now_);
+    if (!pair.holds(false, now_)) write_waiting(pair, pair.down, *pair.client, now_);
     if (pair.faulty) end_by_fault(pair);
     if (pair.pubacks && pair.pubacks->dropped()) pair.broken = true;
   }
@@ -250,11 +286,19 @@ class TapLoop {
         continue;
       }
       read_rest(*each);
-      const bool by_fault = each->faulty && each->faulty->end(now_) != FaultyConnection::End::kNone;
-      if (each->faulty && !by_fault) options_.faults->on_ended_itself();
+      const bool by_fault =
+          each->faulty && (each->faulty->is_taken_over(now_) ||
+                           each->faulty->end(now_) != FaultyConnection::End::kNone);
+      if (each->faulty && !by_fault && !each->ended_by_client) options_.faults->on_ended_itself();
       watcher_.on_closed(each->number);
       each = pairs_.erase(each);
     }
+  }
+
+  [[nodiscard]] Result<Socket, std::string> connect_broker() const {
+    return options_.to_socket.empty()
+               ? connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout)
+               : connect_unix(options_.to_socket, kTapConnectTimeout);
   }
 
   // False: nobody waits to be.
@@ -266,9 +310,7 @@ class TapLoop {
       Stream::accepted(std::move(client), nullptr)->reset();
       return true;
     }
-    auto broker = options_.to_socket.empty()
-                      ? connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout)
-                      : connect_unix(options_.to_socket, kTapConnectTimeout);
+    auto broker = connect_broker();
     if (!broker) return true;
     pairs_.push_back({++last_, Stream::accepted(std::move(client), tls_),
                       Stream::accepted(std::move(*broker), nullptr)});
@@ -289,6 +331,7 @@ class TapLoop {
   TapFaults::Moment now_ = std::chrono::steady_clock::now();  // of this turn
   TapFaults::Moment refuses_until_{};
   std::list<TappedPair> pairs_{};
+  std::list<Twin> twins_{};
   std::vector<pollfd> entries_{};
 };
 

@@ -46,6 +46,57 @@ class Stores(harness.FolderTest):
             self.assertEqual(durability(*wrong).returncode, 2, wrong)
 
 
+PLAN = """disturbances:
+  - {at: 200ms, kind: stall, for: 300ms, direction: to-broker, connection: 1}
+  - {at: 700ms, kind: stop, for: 400ms}
+  - {at: 1400ms, kind: failover}
+  - {at: 2400ms, kind: kill}
+"""
+
+
+class Plan(harness.FolderTest):
+    """`--disturb plan.yaml`: what is done when is written down."""
+
+    def stress(self, endpoint, plan=PLAN, *options):
+        self.write("plan.yaml", plan)
+        return harness.run("stress", *endpoint, "--disturb", "plan.yaml", "--duration", "4s", "--no-shrink",
+                           "--json", "run.json", *options, cwd=self.folder)
+
+    def test_a_store_that_keeps_all_conforms(self):
+        done = self.stress(["--endpoint", "embedded?database=store.db"])
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = self.load("run.json")["disturbances"]
+        # On a busy machine the broker may still be starting when it is to be killed: that is left out.
+        self.assertEqual({"stall": 1, "stop": 1, "failover": 1, "kill": done.get("kill", 0)}, {"kill": 0, **done})
+
+    def test_a_clock_that_goes_back_with_the_node_is_found(self):
+        done = self.stress(["--endpoint", "embedded?database=store.db&fault=K53"],
+                           "disturbances: [{at: 500ms, kind: failover}]\nrepeat: 1s\n")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("VIOLATION  LIFE-DURABLE-3", done.stdout)
+
+    def test_hooks_stop_and_continue_a_broker(self):
+        ready = self.folder / "ready"
+        server = self.start(harness.FENCEPOST, "serve", "--port", "0", "--ready-file", ready, stdout=subprocess.DEVNULL)
+        harness.wait_until(lambda: ready.exists() and ready.read_text())
+        broker = harness.children_of(server.pid)[0]
+        hooks = f"{{stop: kill -STOP {broker}, continue: kill -CONT {broker}}}"
+        self.write("e.yaml", f"url: {ready.read_text()}hooks: {hooks}\n")
+        done = self.stress(["--descriptor", "e.yaml"], "disturbances: [{at: 300ms, kind: stop}]\nrepeat: 1500ms\n")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(self.load("run.json")["disturbances"]["stop"], 0)
+
+    def test_what_is_wrong_is_said_with_its_line(self):
+        for endpoint, plan, text in (
+                (["--endpoint", "embedded"], "disturbances: [{at: 1s, kind: explode}]", "plan.yaml:1:31: kind must be one of"),
+                (["--endpoint", "embedded"], "disturbances: [{at: 1s, kind: partition}]\n", "commands of your cluster"),
+                (["--endpoint", "inproc:"], PLAN, "--disturb needs connections"),
+                (["--endpoint", "mqtt://127.0.0.1:1"], PLAN, "(hooks: {stop: COMMAND})")):
+            done = self.stress(endpoint, plan)
+            self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
+            self.assertIn(text, done.stderr)
+
+
 class Table(unittest.TestCase):
     def test_of_the_document_has_each_store(self):
         done = durability("--check")

@@ -225,6 +225,20 @@ class Explore(harness.FolderTest):
         self.assertIn(done.returncode, (0, 3, 4), done.stdout + done.stderr)  # 3: the preflight was hit
         self.assertNotIn("REJECTED", done.stdout)
 
+    def test_injected_faults_break_no_rule_and_hide_none(self):
+        def explore(endpoint, *options):
+            return run("explore", "--endpoint", endpoint, "--out-dir", self.folder, "--disturb", *options)
+        done = explore("embedded", "all", "--disturb-every", "50ms", "--duration", "3s")
+        self.assertEqual(0, done.returncode, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"disturbances  .*reset \d")
+        done = explore("embedded?fault=S01", "delay,jitter", "--duration", "20s")
+        self.assertEqual(1, done.returncode, done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"reproduce .* --seed \d+ --example \d+ --disturb delay,jitter\n")
+        for kinds, text in (("reset,kill", "use stress --disturb kill"), ("explode", "is not none, all, or one of")):
+            done = explore("embedded", kinds)
+            self.assertEqual(2, done.returncode)
+            self.assertIn(text, done.stderr)
+
     def test_no_key_stays_behind(self):
         server = self.serve("--quota", "400")
         url = server.url_of("user", "secret")

@@ -280,6 +280,7 @@ void Load::look_at_broker() {
 
 // Without a promise of the store, what it has acknowledged before may be gone: nobody asks for it.
 void Load::before_disturbance(endpoint::NetworkFault fault) {
+  if (!endpoint::kind_of(fault).may_lose) return;
   probe_.write(wall_ms(), keeps_through(options_.durability, fault));
   if (keeps_through(options_.durability, fault)) return;
   hold("the broker", true);
@@ -287,7 +288,8 @@ void Load::before_disturbance(endpoint::NetworkFault fault) {
   traffic_.renew();
 }
 
-void Load::after_disturbance(endpoint::NetworkFault /*fault*/) {
+void Load::after_disturbance(endpoint::NetworkFault fault) {
+  if (!endpoint::kind_of(fault).may_lose) return;
   hold("the broker", false);
   serve_all();
   probe_.read();
@@ -300,7 +302,7 @@ void Load::take_injected() {
   const std::lock_guard lock(mutex_);
   for (const endpoint::InjectedFault& fault : options_.network->take_log()) {
     ++injected_[fault.kind];
-    if (endpoint::kind_of(fault.kind).of_broker && keeps_through(options_.durability, fault.kind)) {
+    if (endpoint::kind_of(fault.kind).may_lose && keeps_through(options_.durability, fault.kind)) {
       ends_.push_back(fault.at.time_since_epoch() - start_);
     }
     history::Disturbance disturbance{.at = fault.at.time_since_epoch() - start_,

@@ -322,10 +322,11 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
   // store's.
   if (answered.version) nodes.insert(answered.version->node);
   if (fitting.change == Change::kSet && command.expires_after) {
-    // The expiry of the value before may still be to be notified. Req: SET-PX-OPEN-8
-    if (asked.sent > known.notified_until) {
-      known.expires_from = asked.sent + *command.expires_after;
-    }
+    // The expiry of the value before may still be to be notified; or it was to be later than this
+    // one, and is not any more. Req: SET-PX-OPEN-8
+    const auto from = asked.sent + *command.expires_after;
+    const bool is_over = asked.sent > known.notified_until;
+    known.expires_from = is_over ? from : std::min(known.expires_from, from);
     known.notified_until =
         asked.received + *command.expires_after + options.expiry_slack + kExpiryNotified;
   }

@@ -383,6 +383,23 @@ TEST(Oracle, LetsRegistrationsOutliveAConnectionWhereTheStoreIsNoPartOfTheBroker
   }
 }
 
+// A store that looks for expired keys now and then tells of one to who has registered since, also
+// where an earlier value had a longer PX. (Req: SET-PX-OPEN-8)
+TEST(Oracle, AnExpiryThatIsNoticedLateIsThatOfTheLastPx) {
+  for (const std::string_view before : {"60000", "1"}) {
+    Conversation store;
+    ASSERT_EQ(store.ask({"SET", "k", "v", "PX", before}, kOk).answer, Answer::kAccepted);
+    ASSERT_NE(store.ask({"SET", "k", "w", "PX", "300"}, kOk).answer, Answer::kRejected);
+    store.pass(milliseconds{650});
+    // Shows that it has expired, at a time when nobody observes it.
+    ASSERT_NE(store.ask({"SET", "k", "v", "PX", "0"}, kSyntaxError).answer, Answer::kRejected);
+    ASSERT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    ASSERT_NE(store.ask({"GET", "k"}, "$-1\r\n").answer, Answer::kRejected);
+    const Judgement judgement = store.notified_of_deletion("k", false);
+    EXPECT_NE(judgement.answer, Answer::kRejected) << before << ": " << judgement.because;
+  }
+}
+
 TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {
   Conversation store;
   ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);

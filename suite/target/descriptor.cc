@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "base/text/printable.h"
+#include "endpoint/fault_schedule.h"
 #include "endpoint/packet_size.h"
 #include "endpoint/url.h"
 #include "suite/scenario/yaml_reader.h"
@@ -309,6 +310,14 @@ class DescriptorLoader {
       hook.command = reader_.text(command, name).value_or("");
       if (hook.command.empty()) reader_.diagnose(command, std::string(name) + " must be a command");
       out_.hooks.emplace(name, hook);
+    }
+    for (const endpoint::NetworkFaultKind& kind : endpoint::kNetworkFaults) {
+      if (kind.undo.empty()) continue;
+      const bool begins = out_.hooks.contains(kind.name);
+      if (begins == out_.hooks.contains(kind.undo)) continue;
+      reader_.diagnose(node,
+                       fmt::format("hooks has {} and not {}; one undoes the other",
+                                   begins ? kind.name : kind.undo, begins ? kind.undo : kind.name));
     }
     if (out_.hooks.empty()) {
       reader_.diagnose(node, fmt::format("hooks needs the key \"{}\"",

@@ -220,14 +220,19 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
       {"capabilities: {keys: 5}",
        "d.yaml:2:16: capabilities has no such key; allowed: quota, max_packet_size, "
        "store_in_broker"},
-      {"hooks: {}", "d.yaml:2:8: hooks needs the key \"restart\" or \"kill\""},
+      {"hooks: {}",
+       "d.yaml:2:8: hooks needs the key \"restart\" or \"kill\" or \"stop\" or \"continue\" or "
+       "\"partition\" or \"heal\" or \"failover\""},
+      {"hooks: {stop: pause}", "d.yaml:2:8: hooks has stop and not continue; one undoes the other"},
+      {"hooks: {heal: join}", "d.yaml:2:8: hooks has heal and not partition; one undoes the other"},
       {"durability: always",
        "d.yaml:2:13: durability must be none, restart, kill or failover, not \"always\""},
       {"hooks: {restart: \"\"}", "d.yaml:2:18: restart must be a command"},
       {"hooks: {restart: x, timeout: 2h}", "d.yaml:2:30: timeout must be at most 1h"},
-      {"hooks: {stop: x, restart: x}",
+      {"hooks: {explode: x, restart: x}",
        "d.yaml:2:9: hooks has no such key; allowed: " +
-           fmt::format("{}, kill, timeout", fmt::join(endpoint::kDisturbanceNames, ", "))},
+           fmt::format("{}, kill, stop, continue, partition, heal, failover, timeout",
+                       fmt::join(endpoint::kDisturbanceNames, ", "))},
   };
   for (const BadDescriptor& row : kTable) {
     EXPECT_THAT(diagnostics("url: mqtt://h\n" + row.content), HasSubstr(row.diagnostic));

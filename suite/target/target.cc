@@ -119,6 +119,38 @@ Result<std::uint16_t, TargetError> start_proxy(std::optional<endpoint::NetworkFa
   return target.network->port();
 }
 
+// `node`: which of them serves, changed by a fail-over.
+Result<void, std::string> disturb_embedded(endpoint::BrokerProcess& broker, std::string_view what,
+                                           std::chrono::milliseconds clock_offset,
+                                           std::size_t& node) {
+  using Ending = endpoint::BrokerProcess::Ending;
+  struct Node {
+    const char* id;
+    std::chrono::milliseconds offset;
+  };
+  // Nodes whose clocks differ, as those of a cluster do.
+  constexpr std::array kNodes = {Node{"StateStore", std::chrono::milliseconds{0}},
+                                 Node{"StateStore-2", std::chrono::milliseconds{30}},
+                                 Node{"StateStore-3", std::chrono::milliseconds{-30}}};
+  if (what == "stop") {
+    broker.pause();
+    return {};
+  }
+  if (what == "continue") {
+    broker.resume();
+    return {};
+  }
+  Result<void, endpoint::StartError> done{};
+  if (what == "failover") {
+    node = (node + 1) % kNodes.size();
+    done = broker.fail_over(kNodes.at(node).id, clock_offset + kNodes.at(node).offset);
+  } else {
+    done = broker.restart(what == "kill" ? Ending::kKilled : Ending::kInOrder);
+  }
+  if (done) return {};
+  return fail(done.error().text);
+}
+
 Result<Target, TargetError> open_embedded(
     const ReferenceOptions& given, const endpoint::Url& url, const Descriptor& descriptor,
     const std::optional<endpoint::NetworkFaultOptions>& faults) {
@@ -143,13 +175,16 @@ Result<Target, TargetError> open_embedded(
     }
     target.brokers.push_back(std::move(*broker));
   }
-  const auto disturb =
-      [&broker = *target.brokers[0]](endpoint::NetworkFault fault) -> Result<void, std::string> {
-    using Ending = endpoint::BrokerProcess::Ending;
-    const auto done =
-        broker.restart(fault == endpoint::NetworkFault::kKill ? Ending::kKilled : Ending::kInOrder);
-    if (done) return {};
-    return fail(done.error().text);
+  for (const endpoint::NetworkFault fault :
+       faults ? kinds_of(*faults) : std::vector<endpoint::NetworkFault>()) {
+    if (fault != endpoint::NetworkFault::kPartition) continue;
+    return fail(TargetError{TargetErrorKind::kUsage,
+                            "--disturb partition: an embedded broker has no second node beside it; "
+                            "it needs commands of your cluster, in a descriptor"});
+  }
+  const auto disturb = [&broker = *target.brokers[0], offset = given.conditions.clock_offset,
+                        node = std::size_t{0}](std::string_view what) mutable {
+    return disturb_embedded(broker, what, offset, node);
   };
   const auto proxy = start_proxy(faults, disturb,
                                  {.host = "127.0.0.1", .port = target.brokers[0]->port()}, target);
@@ -194,16 +229,18 @@ Result<Target, TargetError> open_network(
     };
   }
   for (const endpoint::NetworkFault fault :
-       faults ? faults->kinds : std::vector<endpoint::NetworkFault>{}) {
+       faults ? kinds_of(*faults) : std::vector<endpoint::NetworkFault>()) {
     const endpoint::NetworkFaultKind& kind = endpoint::kind_of(fault);
-    if (!kind.of_broker || descriptor.hooks.contains(kind.name)) continue;
-    return fail(TargetError{TargetErrorKind::kUsage,
-                            fmt::format("--disturb {0} needs a command that does it, in a "
-                                        "descriptor (hooks: {{{0}: COMMAND}})",
-                                        kind.name)});
+    for (const std::string_view hook : {kind.name, kind.undo}) {
+      if (!kind.of_broker || hook.empty() || descriptor.hooks.contains(hook)) continue;
+      return fail(TargetError{TargetErrorKind::kUsage,
+                              fmt::format("--disturb {} needs a command for it, in a descriptor "
+                                          "(hooks: {{{}: COMMAND}})",
+                                          kind.name, hook)});
+    }
   }
-  const auto disturb = [descriptor](endpoint::NetworkFault fault) {
-    return hook_runner(descriptor, endpoint::kind_of(fault).name)();
+  const auto disturb = [descriptor](std::string_view what) {
+    return hook_runner(descriptor, what)();
   };
   Target target;
   const auto proxy = start_proxy(
@@ -258,7 +295,7 @@ endpoint::Durability durability_of(const Descriptor& descriptor) {
   const auto url = endpoint::parse_url(descriptor.url);
   const bool keeps_keys =
       url && url->scheme == endpoint::Scheme::kEmbedded && url->query.contains("database");
-  return keeps_keys ? endpoint::Durability::kKill : descriptor.durability;
+  return keeps_keys ? endpoint::Durability::kFailover : descriptor.durability;
 }
 
 const std::string& reference_authorization() {

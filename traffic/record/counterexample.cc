@@ -258,6 +258,12 @@ std::string search_command(const ExploreRun& run, const std::string& which) {
   out += run.explore.all != nullptr ? fmt::format(" --exhaustive {}", run.explore.all->depth())
                                     : fmt::format(" --seed {}", run.explore.seed);
   out += " " + which;
+  if (run.call.disturb != "none") {
+    out += " --disturb " + text::shell_word(run.call.disturb);
+    if (run.call.disturb_every != ExploreCall{}.disturb_every) {
+      out += " --disturb-every " + run.call.disturb_every;
+    }
+  }
   for (const std::string& known : run.call.ignore) {
     out += " --ignore " + text::shell_word(known);
   }

@@ -27,6 +27,8 @@ struct ExploreCall {
   std::string driver{};
   double timeout_scale = 1.0;
   std::vector<std::string> ignore{};
+  std::string disturb = "none";
+  std::string disturb_every = "250ms";
 };
 // The same for another command of the program, each word as a shell takes it.
 [[nodiscard]] std::string command_text(const ExploreCall& call, const std::string& command);

@@ -91,6 +91,7 @@ struct ExploreResult {
   std::map<std::string, std::size_t> open{};
   std::optional<endpoint::Error> lost{};  // the endpoint is gone
   bool interrupted = false;
+  bool ends_are_injected = false;  // no connection was ended by the broker
 };
 
 // The first number, from `number` on, that the shard has: the first of N shards has 1, N + 1, ...

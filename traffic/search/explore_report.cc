@@ -70,7 +70,7 @@ Conclusion conclude(const ExploreResult& result) {
   if (done.requests == 0) {
     return {.code = kInconclusive, .text = "not decided: no operation was answered"};
   }
-  if (too_many_cut_short(done.cut_short, done.examples)) {
+  if (!result.ends_are_injected && too_many_cut_short(done.cut_short, done.examples)) {
     return {
         .code = kInconclusive,
         .text = fmt::format("not decided: {} of {} workloads were cut short by a connection that "

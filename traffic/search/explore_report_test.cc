@@ -96,6 +96,9 @@ TEST(ExploreReport, ConcludesNothingFromLittle) {
   result.progress.cut_short = 6;
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
   EXPECT_NE(conclude(result).text.find("6 of 100 workloads were cut short"), std::string::npos);
+  result.ends_are_injected = true;
+  EXPECT_EQ(conclude(result).code, ExitCode::kConformant) << "nobody but us has ended them";
+  result.ends_are_injected = false;
   result.progress.cut_short = 0;
   result.progress.undecidable = 501;
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
