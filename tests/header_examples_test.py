@@ -67,6 +67,7 @@ GIVEN = {
     "endpoint/recording.h": "std::unique_ptr<Endpoint> store;",
     "endpoint/memory_file.h": "std::string pem;",
     "endpoint/throw_away_certificate.h": "std::string ca_file; void serve(const std::string&, const std::string&);",
+    "suite/target/fault_plan.h": "std::string content; std::vector<scenario::LoadError> errors;",
     "reference_store/served/served_store.h": "Options options; store::Caller caller;"
                                              "codec::Message message; std::vector<store::Delivery> out;"
                                              "void tell(const std::string&);",

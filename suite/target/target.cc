@@ -233,10 +233,11 @@ Result<Target, TargetError> open_network(
     const endpoint::NetworkFaultKind& kind = endpoint::kind_of(fault);
     for (const std::string_view hook : {kind.name, kind.undo}) {
       if (!kind.of_broker || hook.empty() || descriptor.hooks.contains(hook)) continue;
-      return fail(TargetError{TargetErrorKind::kUsage,
-                              fmt::format("--disturb {} needs a command for it, in a descriptor "
-                                          "(hooks: {{{}: COMMAND}})",
-                                          kind.name, hook)});
+      return fail(
+          TargetError{TargetErrorKind::kUsage,
+                      fmt::format("--disturb {} needs a command that does it, in a descriptor "
+                                  "(hooks: {{{}: COMMAND}})",
+                                  kind.name, hook)});
     }
   }
   const auto disturb = [descriptor](std::string_view what) {
