@@ -28,7 +28,8 @@ Result<std::string, std::string> timeline_page(const CheckedHistory& checked,
        .facts = {{"clients", std::to_string(checked.clients.size())},
                  {"notifications", std::to_string(checked.notifications)},
                  {"Fencepost", std::string(report::suite_version())}},
-       .commands = {{"Check again", "fencepost check " + text::shell_word(checked.file)}}},
+       .commands = {{"Check again", "fencepost check " + text::shell_word(checked.file)}},
+       .whole = checked.whole},
       catalogue);
 }
 

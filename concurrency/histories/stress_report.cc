@@ -136,7 +136,9 @@ Result<std::string, std::string> page_of(const StressRun& run,
       {"Fencepost", std::string(report::suite_version())}};
   return timeline.html({.source = run.endpoint,
                         .facts = std::move(facts),
-                        .commands = {{"Check again", judge_again(run)}, {"Reproduce", run.again}}},
+                        .commands = {{"Check again", judge_again(run)}, {"Reproduce", run.again}},
+                        .whole = verdicts_on_the_whole(run),
+                        .more_ok = run.judged.keys_ok},
                        catalogue);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -12,6 +13,7 @@
 #include "base/text/printable.h"
 #include "base/text/text_wrap.h"
 #include "concurrency/histories/checked_history.h"
+#include "endpoint/fault_schedule.h"
 #include "report/page/html_page.h"
 #include "report/page/timeline_page.h"
 
@@ -24,6 +26,13 @@ using history::Operation;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kMaxConnections = 20'000;
+
+bool is_of_broker(std::string_view kind) {
+  const auto& all = endpoint::kNetworkFaults;
+  return std::any_of(all.begin(), all.end(), [&](const endpoint::NetworkFaultKind& each) {
+    return each.of_broker && each.name == kind;
+  });
+}
 
 std::string stamp_text(const hlc::Timestamp& stamp) {
   return hlc::format(stamp, hlc::Padding::kNone);
@@ -207,6 +216,23 @@ std::string html_facts(const TimelineHead& head) {
   return out.empty() ? out : "<p class=\"of\">" + out + "</p>\n";
 }
 
+std::string html_whole(const TimelineHead& head, const scenario::Catalogue& catalogue) {
+  std::string out;
+  for (const history::Verdict& verdict : head.whole) {
+    const scenario::Requirement* rule = catalogue.find(verdict.requirement);
+    out += fmt::format("<p class=\"of\"><b>{}</b> {}{}</p>\n", page::html(verdict.requirement),
+                       rule == nullptr ? "" : page::html(rule->text) + " <b>Seen:</b> ",
+                       page::html(seen_text(verdict)));
+  }
+  return out;
+}
+
+std::size_t count_of(const TimelineHead& head, Answer answer) {
+  return static_cast<std::size_t>(std::count_if(
+      head.whole.begin(), head.whole.end(),
+      [answer](const history::Verdict& verdict) { return verdict.answer == answer; }));
+}
+
 std::string html_commands(const TimelineHead& head) {
   std::string out;
   for (const auto& [name, command] : head.commands) {
@@ -262,12 +288,11 @@ void Timeline::add(const history::Event& event) {
   } else if (const auto* connection = std::get_if<history::Connection>(&event)) {
     if (connections_.size() < kMaxConnections) connections_.push_back(*connection);
   } else if (const auto* restart = std::get_if<history::Restart>(&event)) {
-    restarts_.push_back(*restart);
+    marks_.push_back({.at = restart->at, .kind = "store restarted"});
   } else if (const auto* fault = std::get_if<history::Disturbance>(&event)) {
     const bool shown = fault->client && disturbances_.size() < kMaxConnections;
     if (shown) disturbances_.push_back(*fault);
-    // Those of the broker are for all clients.
-    if (fault->kind == "restart" || fault->kind == "kill") restarts_.push_back({fault->at});
+    if (is_of_broker(fault->kind)) marks_.push_back(*fault);
   }
 }
 
@@ -283,12 +308,12 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
   for (const auto* each : sorted) page.add(each->first, each->second);
   ordered_json data{{"unit", head.counts_lines ? "lines" : "ns"},
                     {"total", total_},
-                    {"keys", ok_ + violations_ + unknown_},
+                    {"keys", ok_ + head.more_ok + violations_ + unknown_},
                     {"not_shown", violations_ + unknown_ - findings_.size()},
                     {"verdicts", ordered_json::array()},
                     {"notifications", ordered_json::array()},
                     {"connections", ordered_json::array()},
-                    {"restarts", ordered_json::array()}};
+                    {"marks", ordered_json::array()}};
   std::string without_script;
   for (const history::KeyVerdict& key : findings_) {
     data["verdicts"].push_back(finding_json(key, catalogue, page));
@@ -310,14 +335,20 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
                                    {"client", page.client(*each.client)},
                                    {"fault", text::printable(each.kind)}});
   }
-  for (const auto& each : restarts_) data["restarts"].push_back(page.since(each.at));
+  for (const auto& each : marks_) {
+    data["marks"].push_back({{"at", page.since(each.at)}, {"fault", text::printable(each.kind)}});
+  }
   page.take(data);
-  const bool bad = violations_ != 0;
-  const bool doubt = !bad && (unknown_ != 0 || total_ == 0);
-  const std::string title = bad             ? text::counted(violations_, "violation")
-                            : unknown_ != 0 ? text::counted(unknown_, "key") + " undecided"
-                            : total_ == 0   ? "No operations"
-                                            : "No violations";
+  const std::size_t violations = violations_ + count_of(head, Answer::kViolation);
+  const bool whole_is_unknown = count_of(head, Answer::kUnknown) != 0;
+  const std::size_t keys_ok = ok_ + head.more_ok;
+  const bool bad = violations != 0;
+  const bool doubt = !bad && (unknown_ != 0 || whole_is_unknown || total_ == 0);
+  const std::string title = bad                ? text::counted(violations, "violation")
+                            : unknown_ != 0    ? text::counted(unknown_, "key") + " undecided"
+                            : whole_is_unknown ? "Not decided"
+                            : total_ == 0      ? "No operations"
+                                               : "No violations";
   return page::verdict_page(
       page::timeline_page_files(),
       {bad     ? "failed"
@@ -329,12 +360,12 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
        title,
        fmt::format("{}: {} on {}; {} ok, {}, {} unknown", text::printable(head.source),
                    text::counted(total_, "operation"),
-                   text::counted(ok_ + violations_ + unknown_, "key"), ok_,
-                   text::counted(violations_, "violation"), unknown_)},
+                   text::counted(keys_ok + violations_ + unknown_, "key"), keys_ok,
+                   text::counted(violations, "violation"), unknown_)},
       {.product = "history of concurrent requests",
        .main = "timeline",
        .document = title + ": " + head.source},
-      {{"facts", html_facts(head)},
+      {{"facts", html_whole(head, catalogue) + html_facts(head)},
        {"commands", html_commands(head)},
        {"static_list", without_script.empty() ? "" : "<ul>\n" + without_script + "</ul>\n"},
        {"data", page::data_island(data)}});

@@ -27,6 +27,9 @@ struct TimelineHead {
   std::vector<std::pair<std::string, std::string>> facts{};
   // What and how: "Judge again", "fencepost check run.jsonl".
   std::vector<std::pair<std::string, std::string>> commands{};
+  // What is wrong with the history as a whole, or cannot be decided; never kOk.
+  std::vector<history::Verdict> whole{};
+  std::size_t more_ok = 0;  // keys without a verdict of their own, because they are ok
 };
 
 struct TimelineLimits {
@@ -63,7 +66,7 @@ class Timeline {
   std::vector<std::pair<history::Index, history::Operation>> operations_{};
   std::vector<history::Notification> notifications_{};
   std::vector<history::Connection> connections_{};
-  std::vector<history::Restart> restarts_{};
+  std::vector<history::Disturbance> marks_{};         // of all clients
   std::vector<history::Disturbance> disturbances_{};  // of known clients
 };
 

@@ -78,6 +78,7 @@ TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
   timeline.add(history::Restart{history::Time(9000)});
   timeline.add(history::Disturbance{.at = history::Time(9500), .kind = "stall", .client = 4});
   timeline.add(history::Disturbance{.at = history::Time(9800), .kind = "kill"});
+  timeline.add(history::Disturbance{.at = history::Time(9900), .kind = "stop"});
   const json data = data_of(timeline.html({.source = "run"}, kNoRules));
   EXPECT_EQ(numbers(data["operations"]["called"]), (std::vector<std::int64_t>{0, 5000}));
   EXPECT_EQ(numbers(data["operations"]["number"]), (std::vector<std::int64_t>{1, 0}));
@@ -87,7 +88,9 @@ TEST(Timeline, HasEveryOperationInTheOrderOfCalls) {
   EXPECT_EQ(data["verdicts"][0]["witness"], json::parse("[0, 1]"));
   EXPECT_EQ(data["clients"], json::parse("[1, 4]"));
   EXPECT_EQ(data["notifications"][0]["at"], 6000);
-  EXPECT_EQ(data["restarts"], json::parse("[7000, 7800]"));
+  EXPECT_EQ(data["marks"],
+            json::parse(R"([{"at": 7000, "fault": "store restarted"}, {"at": 7800, "fault": "kill"},
+                            {"at": 7900, "fault": "stop"}])"));
   EXPECT_EQ(data["connections"][0]["link"], "lost");
   EXPECT_EQ(data["connections"][1]["fault"], "stall");
 }
@@ -128,6 +131,20 @@ TEST(Timeline, TextsStayText) {
       {.source = "<img>", .facts = {{"<img>", "<img>"}}, .commands = {{"<img>", "<img>"}}},
       kNoRules);
   EXPECT_EQ(page.find("<img"), std::string::npos);
+}
+
+// What is wrong with no single key, such as a request without a reply.
+TEST(Timeline, TheTitleIsAlsoThatOfTheWhole) {
+  const history::Verdict wrong{.answer = history::Answer::kViolation,
+                               .requirement = "LIFE-DURABLE-3",
+                               .text = "versions <go> back"};
+  const std::string page = Timeline({}, 1).html({.whole = {wrong}, .more_ok = 7}, kNoRules);
+  EXPECT_NE(page.find("1 violation<"), std::string::npos);
+  EXPECT_NE(page.find("1 operation on 7 keys; 7 ok, 1 violation, 0 unknown"), std::string::npos);
+  EXPECT_NE(page.find("<b>LIFE-DURABLE-3</b> versions &lt;go&gt; back"), std::string::npos);
+  const history::Verdict doubt{.answer = history::Answer::kUnknown, .text = "3 timed out"};
+  EXPECT_NE(Timeline({}, 1).html({.whole = {doubt}}, kNoRules).find("Not decided<"),
+            std::string::npos);
 }
 
 TEST(Timeline, TheTitleIsTheWorst) {

@@ -55,7 +55,7 @@ function drawTimeline(canvas, stage) {
     drawn += drawRow(pen, stage, stage.rows[at], y, x);
     pen.restore();
   }
-  drawRestarts(pen, stage, x);
+  drawMarks(pen, stage, x);
   drawScrolled(pen, stage);
   return drawn;
 }
@@ -211,12 +211,13 @@ function drawTold(pen, stage, row, y, x) {
   }
 }
 
-function drawRestarts(pen, stage, x) {
+// What the broker did is for all clients.
+function drawMarks(pen, stage, x) {
   pen.fillStyle = stage.colours.finding;
-  for (const at of stage.run.restarts) {
+  for (const { at, fault } of stage.run.marks) {
     if (at < stage.view.from || at > stage.view.to) continue;
     pen.fillRect(x(at) - 1, 0, 2, stage.height);
-    pen.fillText('store restarted', x(at) + 4, kAxisHeight / 2 - 3);
+    pen.fillText(fault, x(at) + 4, kAxisHeight / 2 - 3);
   }
 }
 
