@@ -288,6 +288,7 @@ class Connection(asyncio.Protocol):
 
     def flush(self):
         if self.out:
+            self.broker.store.commit()      # before anybody hears of it
             if not self.transport.is_closing():
                 self.transport.write(b"".join(self.out))
             self.out = []

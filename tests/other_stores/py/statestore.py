@@ -9,6 +9,7 @@ from decimal import Decimal, InvalidOperation
 import time
 
 import mqtt5 as m
+from database import STORE
 from mqtt5 import Message, MqttError
 
 ID = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8"
@@ -72,8 +73,9 @@ def bulk(data):
 class Store:
     topic = REQUEST_TOPIC
 
-    def __init__(self, broker, choices):
+    def __init__(self, broker, choices, database):
         self.broker = broker
+        self.database = database
         self.loop = broker.loop
         self.ch = ch = choices
         self.data = {}                  # key -> Entry
@@ -96,6 +98,20 @@ class Store:
                               + r"([0-9]+):([0-9]+):([^:]%s)"
                               % ("*" if ch.hlc_node_empty == "taken" else "+"))
         self.form = "%015d:%05d:%s" if ch.hlc_form == "padded" else "%d:%d:%s"
+        self.load()
+
+    # ------------------------------------------------------------ what outlives the process
+
+    def load(self):
+        self.clocks = self.database.read_clocks()
+        self.clock = self.clocks.pop(STORE, (0, 0))
+        for key, value, version, token, expires in self.database.read_pairs():
+            entry = self.data[key] = Entry(value, version, token)
+            if expires is not None:         # also if that is over: it expires as others do
+                self.expire_at(key, entry, expires)
+
+    def commit(self):
+        self.database.commit(self.data)
 
     # ------------------------------------------------------------ the envelope
 
@@ -468,6 +484,7 @@ class Store:
             self.clocks[key] = new
         else:
             self.clock = new
+        self.database.clocks[key if per_key else STORE] = new
         return new[0], new[1], self.ch.node_id
 
     def reading(self):
@@ -520,6 +537,7 @@ class Store:
         if entry is not None and (nx or (nex and entry.value != compare)):
             if ch.refused_set_token == "stored":
                 entry.token = self.newest_token(entry, ft)
+                self.database.pairs.add(key)
             if ch.refused_set_moves_clock:
                 try:
                     self.stamp(key, ts)
@@ -536,6 +554,7 @@ class Store:
             entry.value, entry.version, entry.token = value, version, token
         if px is not None or ch.set_without_px == "clears":
             self.set_expiry(key, entry, px)
+        self.database.pairs.add(key)
         if changed or ch.notify_same_value:
             self.notify(key, value, version)
         return OK, version
@@ -558,6 +577,7 @@ class Store:
 
     def drop(self, key, entry):
         self.set_expiry(key, entry, None)
+        self.database.pairs.add(key)
         del self.data[key]                  # with its token: it belongs to the key-value pair
 
     # ------------------------------------------------------------ expiry
@@ -571,7 +591,10 @@ class Store:
                 entry.expires = None
                 self.expiring.discard(key)
             return
-        entry.expires = self.loop.time() + px / 1000
+        self.expire_at(key, entry, self.loop.time() + px / 1000)
+
+    def expire_at(self, key, entry, expires):
+        entry.expires = expires
         if self.ch.expiry_noticed == "timer":
             entry.timer = self.loop.call_at(entry.expires, self.expire, key, entry)
         elif self.sweep:
