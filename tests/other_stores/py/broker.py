@@ -329,6 +329,7 @@ class Connection(asyncio.Protocol):
     def finish(self):
         """Close our half, and the rest soon: an immediate close with bytes unread would reset
         the connection, and the client might never see the DISCONNECT."""
+        self.flush()                    # nothing can be written afterwards
         try:
             if self.transport.can_write_eof():
                 self.transport.write_eof()
