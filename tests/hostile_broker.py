@@ -235,7 +235,8 @@ class Relay:
         if kind == SUBACK and self.on_subscribe:
             return self.on_subscribe(self.peer, body)
         if kind == PUBACK:
-            for request in [each for requests in self.waiting.values() for each in requests]:
+            # Copied at a stroke: the other thread adds to it.
+            for request in [each for requests in list(self.waiting.values()) for each in requests]:
                 if request.id == int.from_bytes(body[:2], "big"):
                     # The mode acknowledges, unless there is no reply.
                     threading.Timer(0.5, self.acknowledge, (request, packet(kind, body, flags))).start()

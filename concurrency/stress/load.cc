@@ -141,6 +141,7 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
 
   // Of the thread that disturbs the broker.
   RestartProbe probe_;
+  std::size_t ends_of_broker_ = 0;
 
   std::vector<Slot> slots_;
   // Used with client libraries that do not let their threads be used.
@@ -281,8 +282,15 @@ void Load::look_at_broker() {
 // Without a promise of the store, what it has acknowledged before may be gone: nobody asks for it.
 void Load::before_disturbance(endpoint::NetworkFault fault) {
   if (!endpoint::kind_of(fault).may_lose) return;
-  probe_.write(wall_ms(), keeps_through(options_.durability, fault));
-  if (keeps_through(options_.durability, fault)) return;
+  const bool keeps = keeps_through(options_.durability, fault);
+  // Every second time nothing follows the deletion that is written last: a store may write what
+  // DEL has done with the next SET only.
+  const bool quiet = keeps && ++ends_of_broker_ % 2 == 0;
+  if (quiet) hold("the broker", true);
+  probe_.write(wall_ms(), !keeps  ? RestartProbe::Extent::kOne
+                          : quiet ? RestartProbe::Extent::kAll
+                                  : RestartProbe::Extent::kUntilTheEnd);
+  if (keeps) return;
   hold("the broker", true);
   const std::lock_guard lock(mutex_);
   traffic_.renew();

@@ -190,11 +190,11 @@ std::vector<RestartProbe::Fixture> RestartProbe::fixtures() const {
   };
 }
 
-void RestartProbe::write(std::uint64_t wall_ms, bool all) {
+void RestartProbe::write(std::uint64_t wall_ms, Extent extent) {
   end_threads();
   ++writes_;
   wall_ms_ = wall_ms;
-  all_ = all;
+  all_ = extent != Extent::kOne;
   plain_.reset();
   expected_.clear();
   written_last_.clear();
@@ -202,8 +202,9 @@ void RestartProbe::write(std::uint64_t wall_ms, bool all) {
   version_.reset();
   Line line(session_, options_.client_id);
   write_plain(line);
-  if (!all) return;
+  if (!all_) return;
   write_all(line);
+  if (extent == Extent::kAll) return;
   writer_ = std::jthread([this](const std::stop_token& stopped) {
     Line own(session_, options_.client_id + "-writer");
     for (std::size_t number = 0; !stopped.stop_requested(); ++number) {

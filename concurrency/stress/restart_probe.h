@@ -3,7 +3,7 @@
 // one client writes until the broker ends.
 //
 //   RestartProbe probe(session, {.client_id = "client-probe", .prefix = "prefix/probe"});
-//   probe.write(wall_ms, true);
+//   probe.write(wall_ms, RestartProbe::Extent::kAll);
 //   restart();
 //   probe.read();
 //   print(probe.kept(), probe.lost(), probe.findings());
@@ -42,9 +42,11 @@ class RestartProbe {
   RestartProbe(const RestartProbe&) = delete;
   RestartProbe& operator=(const RestartProbe&) = delete;
 
-  // Writes new values; with `all` of all kinds, and continues to write until read(), from another
-  // thread. What is not acknowledged, or is not right before the restart, counts for nothing.
-  void write(std::uint64_t wall_ms, bool all);
+  // What is written: a value; values of all kinds, and a deletion last; or these, and from another
+  // thread more until read().
+  enum class Extent : std::uint8_t { kOne, kAll, kUntilTheEnd };
+  // What is not acknowledged, or is not right before the restart, counts for nothing.
+  void write(std::uint64_t wall_ms, Extent extent);
   // Reads it, within 10 s, and deletes it; without an answer nothing is counted. What has to expire
   // is read once more at its time, from another thread, unless write() is called before.
   void read();

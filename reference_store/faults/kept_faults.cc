@@ -321,7 +321,22 @@ std::vector<Fault> changed_writes() {
   };
 }
 
-// K35 to K38: what was gone returns.
+// As a store that writes when its clock has moved.
+class WritesDeletionsLater {
+ public:
+  void operator()(KeptKeys& kept, microseconds /*wall*/) {
+    const bool sets = std::any_of(kept.keys.begin(), kept.keys.end(),
+                                  [](const KeptKey& key) { return !key.gone; });
+    later_.insert(later_.end(), kept.keys.begin(), kept.keys.end());
+    kept.keys.clear();
+    if (sets) kept.keys.swap(later_);
+  }
+
+ private:
+  std::vector<KeptKey> later_{};
+};
+
+// K35 to K38, K56: what was gone returns.
 std::vector<Fault> returning_keys() {
   const std::vector<std::string_view> returned = {"LIFE-DURABLE-2"};
   return {
@@ -334,6 +349,11 @@ std::vector<Fault> returning_keys() {
       kept("K38", "deleted-keys-return-empty",
            "after a restart, keys that were deleted return with an empty value", returned,
            written_as(leave_deleted_empty)),
+      kept("K56", "deletions-wait-for-a-set",
+           "a deletion is written together with the next SET of any key", returned,
+           [](const ServiceOptions& options, std::uint64_t seed) {
+             return with_keeping({.write_all = WritesDeletionsLater()})(options, seed);
+           }),
   };
 }
 
