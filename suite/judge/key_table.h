@@ -36,6 +36,7 @@ struct KeyKnowledge {
   // that register in between. (Req: SET-PX-OPEN-8)
   std::chrono::microseconds expires_from{0};
   std::chrono::microseconds notified_until{-1};
+  bool used_since_expiry = true;  // that has certainly happened by now
 };
 
 // For one store, used by one thread.

@@ -297,6 +297,11 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
                                    const codec::Command& command, const Answered& answered) {
   KeyKnowledge& known = keys.at(command.key);
   const Asked asked = asked_of(exchange, command);
+  // A store may notice an expiry when the key is used, however late that is. (Req: SET-PX-OPEN-8)
+  if (!known.used_since_expiry && asked.sent >= known.notified_until - kExpiryNotified) {
+    known.used_since_expiry = true;
+    known.notified_until = std::max(known.notified_until, asked.received + options.expiry_slack);
+  }
   passed.clear();
   for (const CandidateState& state : known.candidates) {
     pass_time(state, asked.sent, asked.received, options.expiry_slack, passed);
@@ -329,6 +334,7 @@ Judgement Oracle::State::judge_key(std::string_view client_id, const Exchange& e
     known.expires_from = is_over ? from : std::min(known.expires_from, from);
     known.notified_until =
         asked.received + *command.expires_after + options.expiry_slack + kExpiryNotified;
+    known.used_since_expiry = false;
   }
   known.candidates.swap(next);
   unspecified_points.settle(known.candidates);

@@ -400,6 +400,25 @@ TEST(Oracle, AnExpiryThatIsNoticedLateIsThatOfTheLastPx) {
   }
 }
 
+// The same of a store that looks when the key is used, where nobody has used it for a while; but
+// not of a second use. (Req: SET-PX-OPEN-8)
+TEST(Oracle, AnExpiryMayBeNoticedWhenTheKeyIsUsed) {
+  for (const bool used_before : {false, true}) {
+    Conversation store;
+    ASSERT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    ASSERT_EQ(store.ask({"SET", "k", "v", "PX", "300"}, kOk).answer, Answer::kAccepted);
+    store.pass(milliseconds{650});
+    (void)store.missing();  // the key has expired by now
+    if (used_before) ASSERT_NE(store.ask({"GET", "k"}, "$-1\r\n").answer, Answer::kRejected);
+    store.client = "other";
+    ASSERT_EQ(store.ask({"KEYNOTIFY", "k"}, kOk).answer, Answer::kAccepted);
+    store.pass(milliseconds{3'000});
+    ASSERT_NE(store.ask({"GET", "k"}, "$-1\r\n").answer, Answer::kRejected);
+    const Judgement judgement = store.notified_of_deletion("k", false);
+    EXPECT_EQ(judgement.answer == Answer::kRejected, used_before) << judgement.because;
+  }
+}
+
 TEST(OracleRequirement, OfADeletionIsNotThatOfATokenThatNobodyAskedFor) {
   Conversation store;
   ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
