@@ -71,7 +71,7 @@ Result<void, Error> StoreClient::connect() {
       {.client_id = options_.client_id, .extras = {.subscription_options = kNothingRetained}});
   if (!client) return fail(client.error());
   client_ = std::move(*client);
-  const auto ready = [&]() -> Result<void, Error> {
+  auto ready = [&]() -> Result<void, Error> {
     auto another = another_store_answers();
     if (!another) return fail(another.error());
     if (*another) return fail(another_store());
@@ -141,7 +141,7 @@ Result<void, Error> StoreClient::serve(Duration time) {
 }
 
 Result<void, Error> StoreClient::reconnect() {
-  const auto connected = connect();
+  auto connected = connect();
   if (connected) {
     pause_ = Duration::zero();
     failure_.clear();

@@ -304,6 +304,22 @@ std::string stress_text(const StressRun& run, const scenario::Catalogue& catalog
                    run.judged.unknown_keys, conclusion(run));
 }
 
+namespace {
+
+// Of a run that has it.
+ordered_json enough_json(const StressRun& run) {
+  ordered_json requests = ordered_json::array();
+  for (const history::Operation& each : run.enough->plan) {
+    requests.push_back({{"client", each.client},
+                        {"key", escape(each.key, each.key.size())},
+                        {"request", request_text(each)}});
+  }
+  return {
+      {"of", run.enough->asked}, {"runs", run.enough->tries}, {"requests", std::move(requests)}};
+}
+
+}  // namespace
+
 std::string to_json(const StressRun& run) {
   const stress::TrafficCounts& counts = run.counts;
   ordered_json out{{"suite_version", report::suite_version()},
@@ -367,16 +383,7 @@ std::string to_json(const StressRun& run) {
                      {"failed", run.shrunk->failed},
                      {"operations", run.shrunk->operations}};
   }
-  if (run.enough) {
-    ordered_json requests = ordered_json::array();
-    for (const history::Operation& each : run.enough->plan) {
-      requests.push_back({{"client", each.client},
-                          {"key", escape(each.key, each.key.size())},
-                          {"request", request_text(each)}});
-    }
-    out["enough"] = {
-        {"of", run.enough->asked}, {"runs", run.enough->tries}, {"requests", std::move(requests)}};
-  }
+  if (run.enough) out["enough"] = enough_json(run);
   return out.dump(1) + "\n";
 }
 

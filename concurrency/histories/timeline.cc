@@ -216,6 +216,17 @@ std::string html_facts(const TimelineHead& head) {
   return out.empty() ? out : "<p class=\"of\">" + out + "</p>\n";
 }
 
+// For those who read the page without a script.
+std::string html_list(const std::vector<history::KeyVerdict>& findings, std::size_t bytes) {
+  std::string out;
+  for (const history::KeyVerdict& key : findings) {
+    out += fmt::format("<li>{} key {}: {}</li>\n", page::html(key.verdict.requirement),
+                       page::html('"' + escape(key.key, bytes) + '"'),
+                       page::html(text::printable(key.verdict.text)));
+  }
+  return out.empty() ? out : "<ul>\n" + out + "</ul>\n";
+}
+
 std::string html_whole(const TimelineHead& head, const scenario::Catalogue& catalogue) {
   std::string out;
   for (const history::Verdict& verdict : head.whole) {
@@ -314,12 +325,8 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
                     {"notifications", ordered_json::array()},
                     {"connections", ordered_json::array()},
                     {"marks", ordered_json::array()}};
-  std::string without_script;
   for (const history::KeyVerdict& key : findings_) {
     data["verdicts"].push_back(finding_json(key, catalogue, page));
-    without_script += fmt::format("<li>{} key {}: {}</li>\n", page::html(key.verdict.requirement),
-                                  page::html('"' + escape(key.key, limits_.bytes) + '"'),
-                                  page::html(text::printable(key.verdict.text)));
   }
   std::vector<history::Notification> notified = notifications_;
   std::stable_sort(notified.begin(), notified.end(),
@@ -367,7 +374,7 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
        .document = title + ": " + head.source},
       {{"facts", html_whole(head, catalogue) + html_facts(head)},
        {"commands", html_commands(head)},
-       {"static_list", without_script.empty() ? "" : "<ul>\n" + without_script + "</ul>\n"},
+       {"static_list", html_list(findings_, limits_.bytes)},
        {"data", page::data_island(data)}});
 }
 
