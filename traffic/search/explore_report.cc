@@ -67,7 +67,8 @@ Conclusion conclude(const ExploreResult& result) {
   }
   const ExploreProgress& done = result.progress;
   const std::string part = done.part.empty() ? "" : done.part + ": ";
-  if (done.requests == 0) {
+  const bool had_no_time = done.of > 0 && done.examples == 0;
+  if (done.requests == 0 && !had_no_time) {
     return {.code = kInconclusive, .text = "not decided: no operation was answered"};
   }
   if (!result.ends_are_injected && too_many_cut_short(done.cut_short, done.examples)) {

@@ -96,6 +96,9 @@ TEST(ExploreReport, ConcludesNothingFromLittle) {
   result.progress.cut_short = 6;
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
   EXPECT_NE(conclude(result).text.find("6 of 100 workloads were cut short"), std::string::npos);
+  result.progress = {.of = 10, .in_all = 10};
+  EXPECT_NE(conclude(result).text.find("the time ended after 0 of 10"), std::string::npos);
+  result.progress = {.examples = 100, .requests = 1'000, .undecidable = 500, .cut_short = 6};
   result.ends_are_injected = true;
   EXPECT_EQ(conclude(result).code, ExitCode::kConformant) << "nobody but us has ended them";
   result.ends_are_injected = false;
