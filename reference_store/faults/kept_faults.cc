@@ -357,7 +357,7 @@ std::vector<Fault> returning_keys() {
   };
 }
 
-// K39 to K46.
+// K39 to K47, K55.
 std::vector<Fault> kept_expiry() {
   const std::vector<std::string_view> wrong = {"LIFE-DURABLE-5"};
   const std::vector<std::string_view> early = {"LIFE-DURABLE-5", "SET-PX-2"};
