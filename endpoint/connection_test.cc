@@ -245,6 +245,7 @@ TEST(Connection, RefusesRetainedMessagesThatNoSubscriptionBrings) {
       broker.write(wire::Suback{.packet_id = subscribe->packet_id, .reasons = {1}});
       for (int i = 0; i < retained; ++i) broker.write(wire::Publish{.retain = true, .topic = "a"});
       broker.write(wire::Publish{.retain = true, .topic = "b"});
+      broker.write(wire::Disconnect{});
       broker.listen();
     });
     const auto client =

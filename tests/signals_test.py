@@ -27,8 +27,9 @@ SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding=
 
 
 class Ending:
-    """How long a process takes to end, from now on: wall time, but for the time in which one of its threads could have run
-    and the machine did not run it (proc(5), schedstat), as others may keep the machine busy."""
+    """How long a process takes to end, from now on: wall time, but for the time in which one of its threads, or of those of a
+    process that it has started, could have run and the machine did not run it (proc(5), schedstat), as others may keep the
+    machine busy."""
 
     def __init__(self, process):
         self.process, self.first, self.last = process, {}, {}
@@ -36,11 +37,14 @@ class Ending:
         self.first, self.begin = dict(self.last), time.monotonic()
 
     def look(self):
-        for thread in pathlib.Path(f"/proc/{self.process.pid}/task").glob("*/schedstat"):
-            try:
-                self.last[thread] = int(thread.read_text(encoding="ascii").split()[1]) / 1e9
-            except (OSError, IndexError):  # it has ended
-                pass
+        found = [self.process.pid]
+        for pid in found:
+            for thread in pathlib.Path(f"/proc/{pid}/task").glob("*"):
+                try:
+                    self.last[thread] = int((thread / "schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+                    found += (thread / "children").read_text(encoding="ascii").split()
+                except (OSError, IndexError):  # it has ended
+                    pass
 
     def wait(self):
         """The exit code, and seconds."""
