@@ -147,7 +147,8 @@ class Checker {
   Key& key_of(const std::string& name);
   void received(std::uint32_t client, Time at);
   void settle(Key& key, std::int64_t before);
-  [[nodiscard]] Verdict verdict_of(Key& key) const;
+  [[nodiscard]] Verdict verdict_of(Key& key);
+  [[nodiscard]] bool deletions_are_fresh();
 
   CheckLimits limits_;
   bool keeps_operations_;
@@ -157,6 +158,9 @@ class Checker {
   SharedClock clock_{};
   OrderObservation order_{};
   Index added_ = 0;
+  // Does the store answer deletions with new versions, as of when there were so many operations?
+  bool fresh_deletions_ = false;
+  std::optional<Index> looked_for_them_at_{};
   bool restarted_ = false;
   bool found_violation_ = false;
 };

@@ -506,5 +506,26 @@ TEST(Checker, WhatIsSaidOfATokenHasTheDeletionThatEndedAnOlderOne) {
   EXPECT_THAT(shown, testing::Contains(Index{1}));
 }
 
+// A deletion that is answered with a new version need not move the clock: the next SET may get that
+// version, too. (Req: VER-OPEN-4, VER-OPEN-2)
+TEST(Checker, TakesNoFreshVersionOfADeletionForThatOfALaterSet) {
+  const auto judged = [](bool fresh_elsewhere) {
+    Checker checker;
+    checker.add(set({0, 0, 10}, "a", 5));
+    checker.add(del({0, 20, 30}, 6));
+    checker.add(set({0, 40, 50}, "b", 6));
+    checker.add(get({0, 60, 70}, "b", 6));
+    for (Operation operation : {set({1, 0, 10}, "c", 7), del({1, 20, 30}, 8)}) {
+      operation.key = "other";
+      if (!fresh_elsewhere && operation.action == Action::kDel) operation.version = stamp(7);
+      checker.add(operation);
+    }
+    return checker.finish().front().verdict.answer;
+  };
+  EXPECT_EQ(judged(true), Answer::kOk);
+  // A store that answers with the versions of what it has deleted cannot have deleted "b" then.
+  EXPECT_EQ(judged(false), Answer::kViolation);
+}
+
 }  // namespace
 }  // namespace fencepost::history

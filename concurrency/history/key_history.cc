@@ -156,6 +156,21 @@ KeyHistory KeyHistory::without_versions() const {
   return out;
 }
 
+KeyHistory KeyHistory::without_versions_of_deletions() const {
+  KeyHistory out = *this;
+  for (Entry& entry : out.entries_) {
+    if (entry.outcome == Outcome::kDeleted) entry.version = kNone;
+  }
+  return out;
+}
+
+bool KeyHistory::has_fresh_deletion() const {
+  return std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) {
+    const Index at = entry.outcome == Outcome::kDeleted ? rank(entry) : kNone;
+    return at != kNone && !is_known(at);
+  });
+}
+
 KeyHistory KeyHistory::without_seconds() const {
   KeyHistory out = *this;
   std::erase_if(out.entries_, [](const Entry& entry) { return entry.second; });

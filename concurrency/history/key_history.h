@@ -108,6 +108,9 @@ class KeyHistory {
   // The same without versions, to be resolved.
   [[nodiscard]] KeyHistory without_versions() const;
 
+  // The same with nothing that responses to deletions say of versions, to be resolved.
+  [[nodiscard]] KeyHistory without_versions_of_deletions() const;
+
   // The same with each request carried out once at most, to be resolved.
   [[nodiscard]] KeyHistory without_seconds() const;
 
@@ -139,6 +142,8 @@ class KeyHistory {
   [[nodiscard]] std::size_t rank_count() const { return by_rank_.size(); }
   // A SET or a GET has named it: it belongs to a value.
   [[nodiscard]] bool is_known(Index rank) const { return known_[by_rank_[rank]]; }
+  // A deletion has named a version that belongs to no value. (Req: VER-OPEN-4)
+  [[nodiscard]] bool has_fresh_deletion() const;
   // The entry which has written it; kNone when no SET that was answered did, and several without
   // reply may have.
   [[nodiscard]] Index writer(Index rank) const { return writers_[by_rank_[rank]]; }

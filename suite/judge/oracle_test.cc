@@ -216,6 +216,26 @@ TEST(Oracle, TakesARefusalOfACounterThatCannotBeCountedOnAfterItWasTaken) {
   }
 }
 
+// A wall clock that no store need hold may be refused as malformed: that says nothing of the
+// counter behind it, before and after. (Req: HLC-PARSE-OPEN-2, HLC-PARSE-OPEN-3)
+TEST(Oracle, TakesTheRefusalOfAWallClockForNoneOfItsCounter) {
+  const std::string near = std::to_string(kBegin.count()) + ":2147483648:client";
+  const auto ask = [](Conversation& store, const std::string& token, std::string_view answer) {
+    return store.ask({"SET", "k", "v"}, answer, token);
+  };
+  for (const std::string far :
+       {"9223372036854775807:2147483648:client", "99999999999999999999:2147483648:client"}) {
+    Conversation refused;
+    EXPECT_NE(ask(refused, far, "-ERR malformed timestamp\r\n").answer, Answer::kRejected) << far;
+    const Judgement taken = ask(refused, near, kOk);
+    EXPECT_NE(taken.answer, Answer::kRejected) << far << taken.because;
+    Conversation other;
+    EXPECT_NE(ask(other, near, kOk).answer, Answer::kRejected);
+    const Judgement second = ask(other, far, "-ERR malformed timestamp\r\n");
+    EXPECT_NE(second.answer, Answer::kRejected) << far << second.because;
+  }
+}
+
 // The store notices an expiry when the key is used, and then notifies also a client that has
 // registered after it. (Req: SET-PX-OPEN-8)
 TEST(Oracle, AnExpiryIsNotifiedLateAlsoBehindTheNextValueThatExpires) {

@@ -49,6 +49,14 @@ bool has_form_of_timestamp(std::string_view text) {
          is_number(rest.substr(0, second));
 }
 
+// Can every store hold it? (Req: HLC-PARSE-OPEN-3)
+bool has_portable_wall(std::string_view text) {
+  std::uint64_t wall = 0;
+  const std::string_view digits = text.substr(0, text.find(':'));
+  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), wall);
+  return read.ec == std::errc() && wall <= kMaxPortableWallMs;
+}
+
 void add_doubts_of_node(std::string_view node, bool is_token, std::vector<UnspecifiedChoice>& out) {
   constexpr std::string_view kRule = "HLC-PARSE-OPEN-1";
   if (node.empty()) out.push_back({kRule, "an empty node id", {}});
@@ -139,8 +147,12 @@ OfferedTimestamp read_offered(const std::string* text, bool is_token, const Aske
     if (!doubt) doubt = UnspecifiedChoice{"HLC-PARSE-OPEN-1", "the node id of the store", {}};
     doubt->several = true;
   }
-  if (out.value && out.value->wall_ms > kMaxPortableWallMs && !doubt) {
-    doubt = UnspecifiedChoice{"HLC-PARSE-OPEN-3", "a wall clock beyond the year 9999", {}, true};
+  // Such a wall clock may be refused alone, so that the answer says nothing of what else is open.
+  if (!has_portable_wall(*text)) {
+    if (doubt) doubt->several = true;
+    if (!doubt && out.value) {
+      doubt = UnspecifiedChoice{"HLC-PARSE-OPEN-3", "a wall clock beyond the year 9999", {}, true};
+    }
   }
   const ErrorCode too_far =
       is_token ? ErrorCode::kTokenTooFarAhead : ErrorCode::kTimestampTooFarAhead;

@@ -105,7 +105,9 @@ class Store:
         return self.choices.read()
 
 
-def commands(name, profile, seconds):
+def commands(name, profile, seconds, depth):
+    if depth:
+        return {f"all workloads of depth {depth}": ["explore", "--profile", profile, "--exhaustive", str(depth), "-q"]}
     return {
         "certify": ["certify", "--profile", profile, *EXCEPT.get(name, [])],
         "explore": ["explore", "--profile", profile, "--duration", f"{seconds}s", "-q"],
@@ -119,6 +121,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=3, help="how many stores that decide at random, besides the plain one")
     parser.add_argument("--first", type=int, default=1, help="the first seed")
     parser.add_argument("--seconds", type=int, default=4, help="how long explore and stress ask, each")
+    parser.add_argument("--exhaustive", type=int, metavar="DEPTH", help="instead: all workloads of this depth")
     parser.add_argument("stores", nargs="*", metavar="|".join(NAMES))
     options = parser.parse_args()
     unknown = set(options.stores) - set(NAMES)
@@ -141,12 +144,12 @@ def main():
         seeds = [None, *range(options.first, options.first + options.seeds)]
         for seed, profile in itertools.product(seeds, PROFILES):
             with tempfile.TemporaryDirectory() as folder, Store(words, seed, profile) as store:
-                for command, arguments in commands(name, profile, options.seconds).items():
+                for command, arguments in commands(name, profile, options.seconds, options.exhaustive).items():
                     done = subprocess.run([program, *arguments, "--endpoint", store.url], cwd=folder, capture_output=True,
                                           text=True, check=False)
                     ran += 1
-                    print(f"{'ok' if done.returncode == 0 else 'BAD':4}{name} {' '.join(store.arguments[2:])}: {command}",
-                          flush=True)
+                    print(f"{'ok' if done.returncode == 0 else 'BAD':4}{name} {' '.join(store.arguments[2:])}: {command}"
+                          f"{', ' + done.stdout.splitlines()[-1] if options.exhaustive and done.stdout else ''}", flush=True)
                     if done.returncode != 0:
                         bad += 1
                         print(done.stdout[-4000:], done.stderr[-2000:], store.said(), sep="\n", flush=True)
