@@ -193,8 +193,10 @@ class Run {
     // A registration changes no key: what is notified before its reply is judged by the rules
     // before it, and what comes after it is not looked at yet.
     if (exchange.verb == codec::Verb::kKeynotify) {
-      oracle_.asked(connection->client_id(), exchange, now());
-      judge_queued(*connection);
+      // The same time for both, as these notifications came before the reply.
+      const endpoint::Duration replied = now();
+      oracle_.asked(connection->client_id(), exchange, replied);
+      judge_queued(*connection, replied);
     }
     const judge::Judgement judgement = oracle_.judge(connection->client_id(), exchange);
     const codec::Message* reply = exchange.reply ? &exchange.reply->message : nullptr;
@@ -333,7 +335,7 @@ class Run {
     run::RequestClient* connection = connections_.at(client).get();
     if (connection == nullptr || has_ended()) return;
     connection->drain();
-    judge_queued(*connection);
+    judge_queued(*connection, std::nullopt);
     broker_is_wrong(*connection);
   }
 
@@ -348,8 +350,9 @@ class Run {
     return true;
   }
 
-  // Gives the oracle what has come for a client, as far as it has been looked at, in its order.
-  void judge_queued(run::RequestClient& connection) {
+  // Gives the oracle what has come for a client, as far as it has been looked at, in its order:
+  // as seen at `time`, or now.
+  void judge_queued(run::RequestClient& connection, std::optional<endpoint::Duration> time) {
     auto& notifications = connection.notifications();
     auto& unsolicited = connection.unsolicited();
     while (!has_ended()) {
@@ -358,10 +361,12 @@ class Run {
           (notifications.empty() || unsolicited.front().time < notifications.front().time);
       if (is_unsolicited) {
         // What names no message is a late refusal by the broker, of which the oracle knows nothing.
-        if (unsolicited.front().message) judge_unasked(connection, *unsolicited.front().message);
+        if (unsolicited.front().message) {
+          judge_unasked(connection, *unsolicited.front().message, time.value_or(now()));
+        }
         unsolicited.pop_front();
       } else if (!notifications.empty()) {
-        judge_unasked(connection, notifications.front().message);
+        judge_unasked(connection, notifications.front().message, time.value_or(now()));
         notifications.pop_front();
       } else {
         return;
@@ -371,8 +376,8 @@ class Run {
 
   // The time is that of looking: a store whose clock has whole milliseconds may tell of an expiry
   // up to one before it is over by ours.
-  void judge_unasked(const run::RequestClient& connection, const codec::Message& message) {
-    const endpoint::Duration time = now();
+  void judge_unasked(const run::RequestClient& connection, const codec::Message& message,
+                     endpoint::Duration time) {
     keep(Packet::Kind::kReceived, connection.client_id(), time, message);
     take(oracle_.notified(connection.client_id(), message, time), message, &message);
   }
