@@ -17,6 +17,10 @@
 namespace fencepost::served {
 
 inline constexpr std::string_view kControlTopic = "fencepost/control";
+// The node of a cluster that receives "lead" serves from then on, what the others hold is out of
+// date; with "follow" it ends the connections of its clients. Its acknowledgement says that it is
+// done.
+inline constexpr std::string_view kClusterTopic = "fencepost/cluster";
 inline constexpr std::string_view kControlStateTopic = "fencepost/control/state";
 
 // Changes `options` as the message says: a name of parse_options() and its value, of fault (`none`
