@@ -27,7 +27,7 @@ Result<std::unique_ptr<BrokerCluster>, StartError> BrokerCluster::start(
   if (auto led = out->lead(0); !led) {
     return fail(StartError{StartErrorKind::kBadValue, std::move(led.error())});
   }
-  auto address = Tap::start({.to_changing_port = &out->leads_at_}, *out);
+  auto address = Tap::start({.to_changing_port = &out->leads_at_, .faults = out.get()}, *out);
   if (!address) return fail(StartError{StartErrorKind::kFailed, address.error()});
   out->address_ = std::move(*address);
   return out;
@@ -52,6 +52,16 @@ Result<void, std::string> BrokerCluster::restart(std::size_t node) {
   return {};
 }
 
+// Every second connection. Those that are new meanwhile are behind the others.
+std::optional<Strike> BrokerCluster::due(Moment /*now*/) {
+  if (to_be_cut_ == 0) return std::nullopt;
+  return Strike{.fault = NetworkFault::kReset, .pick = 2 * --to_be_cut_};
+}
+
+BrokerCluster::Moment BrokerCluster::next_due(Moment now) const {
+  return now + std::chrono::milliseconds{20};
+}
+
 Result<void, std::string> BrokerCluster::disturb(std::string_view what) {
   const std::size_t before = leader_;
   const std::size_t next = (before + 1) % nodes_.size();
@@ -62,7 +72,8 @@ Result<void, std::string> BrokerCluster::disturb(std::string_view what) {
     serving.resume();
   } else if (what == "partition") {
     cut_off_ = before;
-    return lead(next);
+    if (auto led = lead(next); !led) return led;
+    to_be_cut_ = connections_ / 2;
   } else if (what == "heal") {
     if (!nodes_[cut_off_]->publish(served::kClusterTopic, "follow")) {
       return fail(nodes_[cut_off_]->log_tail());

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -23,7 +24,7 @@
 
 namespace fencepost::endpoint {
 
-class BrokerCluster final : private TapWatcher {
+class BrokerCluster final : private TapWatcher, private TapFaults {
  public:
   // As BrokerProcess::start(). `nodes`: at least 1; more than one need a database.
   [[nodiscard]] static Result<std::unique_ptr<BrokerCluster>, StartError> start(
@@ -37,18 +38,25 @@ class BrokerCluster final : private TapWatcher {
 
   // "restart", "kill", "stop" and "continue" are for the broker that serves, and it serves
   // afterwards. "failover": it is killed, the next node leads, and the killed one is a follower.
-  // "partition": the next node leads, which the former leader is not told, nor do its connections
-  // end; "heal": it is. The last three need several nodes. The error says what has failed.
+  // "partition": the next node leads, of which the former leader is not notified. Half of its
+  // clients are on the side of the new one, and half of them keep their connections; "heal" makes
+  // it a follower. The last three need several nodes. The error says what has failed.
   [[nodiscard]] Result<void, std::string> disturb(std::string_view what);
 
  private:
   BrokerCluster() = default;
 
-  void on_opened(std::uint64_t /*connection*/) override {}
+  void on_opened(std::uint64_t /*connection*/) override { ++connections_; }
   void on_sent(std::uint64_t /*connection*/, std::string_view /*bytes*/) override {}
   void on_delivered(std::uint64_t /*connection*/, std::string_view /*bytes*/) override {}
-  void on_closed(std::uint64_t /*connection*/) override {}
+  void on_closed(std::uint64_t /*connection*/) override { --connections_; }
   void on_no_handshake(std::uint64_t /*connection*/, std::string_view /*why*/) override {}
+  [[nodiscard]] bool has_packets() const override { return false; }
+  [[nodiscard]] bool is_on() const override { return true; }
+  [[nodiscard]] std::optional<Strike> due(Moment now) override;
+  [[nodiscard]] Moment next_due(Moment now) const override;
+  void on_effect(std::uint64_t /*connection*/, NetworkFault /*fault*/, Moment /*now*/) override {}
+  void on_ended_itself() override {}
 
   [[nodiscard]] Result<void, std::string> lead(std::size_t node);
   [[nodiscard]] Result<void, std::string> restart(std::size_t node);
@@ -57,7 +65,9 @@ class BrokerCluster final : private TapWatcher {
   std::size_t leader_ = 0;
   std::size_t cut_off_ = 0;                 // by the last partition
   std::atomic<std::uint16_t> leads_at_{0};  // its port
-  std::unique_ptr<Tap> address_{};          // null: that of the only broker
+  std::atomic<std::uint64_t> connections_{0};
+  std::atomic<std::uint64_t> to_be_cut_{0};  // of these
+  std::unique_ptr<Tap> address_{};           // null: that of the only broker
 };
 
 }  // namespace fencepost::endpoint

@@ -22,6 +22,26 @@ MakeHandler taken_over_as(TakesOver change) {
 
 MakeHandler when_replaced(WhenReplaced what) { return with_keeping({.when_replaced = what}); }
 
+// A node that leads again after itself knows what is gone.
+MakeHandler deletions_not_replicated() {
+  static constexpr microseconds kLongAgo{1};
+  return with_keeping({.write =
+                           [](KeptKey& key, const KeepingContext& context) {
+                             if (!key.gone || !context.last.command || context.before == nullptr) {
+                               return true;
+                             }
+                             key = *context.before;
+                             key.expires = kLongAgo;
+                             return true;
+                           },
+                       .load =
+                           [](KeptKeys& kept, microseconds /*wall*/) {
+                             for (KeptKey& key : kept.keys) {
+                               if (kept.taken_over && key.expires == kLongAgo) key.expires.reset();
+                             }
+                           }});
+}
+
 // What this node held when it led last stays as it was.
 MakeHandler leads_with_old_copy() {
   return with_keeping({.load =
@@ -94,8 +114,8 @@ std::vector<Fault> replicated_faults() {
                  "a node that leads again has what it held when it led last", any,
                  leads_with_old_copy()),
       replicated("K62", "deletions-not-replicated",
-                 "a node that leads again has the keys that others have deleted meanwhile", any,
-                 when_replaced(WhenReplaced::kRemembers)),
+                 "after a fail-over, keys that were deleted return", {"LIFE-DURABLE-2"},
+                 deletions_not_replicated()),
       replicated("K63", "end-of-the-log-not-applied",
                  "a fail-over loses the ten keys that were written last", lost,
                  taken_over_as(lose_end_of_log)),
