@@ -3,9 +3,14 @@
 #include <utility>
 
 #include "base/check.h"
-#include "reference_store/served/control.h"
 
 namespace fencepost::endpoint {
+namespace {
+
+// What the plugin says of it is in reference_store/served/control.h.
+constexpr std::string_view kClusterTopic = "fencepost/cluster";
+
+}  // namespace
 
 Result<std::unique_ptr<BrokerCluster>, StartError> BrokerCluster::start(
     const BrokerOptions& options, std::size_t nodes) {
@@ -38,7 +43,7 @@ std::uint16_t BrokerCluster::port() const {
 }
 
 Result<void, std::string> BrokerCluster::lead(std::size_t node) {
-  if (nodes_.size() > 1 && !nodes_[node]->publish(served::kClusterTopic, "lead")) {
+  if (nodes_.size() > 1 && !nodes_[node]->publish(kClusterTopic, "lead")) {
     return fail(nodes_[node]->log_tail());
   }
   leader_ = node;
@@ -75,7 +80,7 @@ Result<void, std::string> BrokerCluster::disturb(std::string_view what) {
     if (auto led = lead(next); !led) return led;
     to_be_cut_ = connections_ / 2;
   } else if (what == "heal") {
-    if (!nodes_[cut_off_]->publish(served::kClusterTopic, "follow")) {
+    if (!nodes_[cut_off_]->publish(kClusterTopic, "follow")) {
       return fail(nodes_[cut_off_]->log_tail());
     }
   } else {

@@ -90,7 +90,7 @@ struct Keeping {
   std::size_t behind = 0;             // or when N further changes have come
   bool at_the_end = false;            // or at an end in order
   WhenReplaced when_replaced = WhenReplaced::kStops;
-  // For so long after it has begun to lead, every second client reads what the node had then.
+  // How long some clients read what the node had when it took over.
   std::chrono::milliseconds old_reads{0};
 };
 

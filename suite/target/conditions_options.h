@@ -35,7 +35,7 @@ struct ReferenceOptions {
   std::uint64_t seed = 1;                     // of all that is random in it
   std::optional<store::Decisions> right{};    // the store is a right one that decides like this
   std::string database{};                     // of an embedded one: a file that keeps its keys
-  std::size_t nodes = 1;                      // which so many brokers share
+  std::size_t nodes = 1;                      // how many brokers share it
 };
 
 // The fault of that id or name, or those of "S01+D02". The error says what comes near and where the
