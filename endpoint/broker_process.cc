@@ -442,7 +442,7 @@ bool BrokerProcess::publish(std::string_view topic, std::string_view payload) co
   if (!socket) return false;
   const std::string publish =
       packet(0x32, mqtt_string(topic) + std::string("\x00\x01\x00", 3) + std::string(payload));
-  const auto puback = exchange(*socket, publish, 2, kClientTimeout);
+  const auto puback = exchange(*socket, publish, 2, kStartTimeout);
   if (!puback || (*puback)[0] != '\x40') return false;
   (void)exchange(*socket, kDisconnectPacket, 0, kClientTimeout);
   return true;

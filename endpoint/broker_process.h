@@ -134,7 +134,7 @@ class BrokerProcess {
   // SIGKILL; then only restart() is of use.
   void kill_now();
 
-  // Returns when the broker has acknowledged that message, after at most 2 s: else false. For
+  // Returns when the broker has acknowledged that message, after at most 12 s: else false. For
   // brokers that anybody may use without TLS.
   [[nodiscard]] bool publish(std::string_view topic, std::string_view payload) const;
 

@@ -27,9 +27,8 @@ class Stores(harness.FolderTest):
         table = self.pass_on("--seeds", "1", "K10", "K36", "K48", "K53", "K44")
         self.assertEqual(table.count("| LIFE-DURABLE-"), 5)
 
-    def test_some_faults_of_a_cluster_are_found_with_the_right_rule_first(self):
-        table = self.pass_on("--seeds", "1", "K57", "K63", "K64")
-        self.assertEqual(table.count("| LIFE-DURABLE-"), 3)
+    def test_two_leaders_are_found(self):
+        self.assertIn("| LIFE-DURABLE-1 |", self.pass_on("--seeds", "1", "K57"))
 
     def test_an_unusual_store_is_not_rejected(self):
         self.assertIn("| B22 |", self.pass_on("--seeds", "1", "--right", "3s", "B22"))

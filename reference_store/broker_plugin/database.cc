@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
 #include <sqlite3.h>
 
 namespace fencepost::broker_plugin {
@@ -19,6 +21,13 @@ using std::chrono::microseconds;
 constexpr std::uint32_t kApplication = 0x46504b56;  // "FPKV"
 constexpr std::int64_t kFormat = 1;
 constexpr int kPatienceMs = 1'000;
+
+// SQLite's own waits grow, and a leader that writes all the time would be in between each time.
+int wait_for_lock(void* /*nothing*/, int waits) {
+  if (waits >= kPatienceMs) return 0;
+  usleep(1'000);
+  return 1;
+}
 
 constexpr const char* kMake =
     "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL, version BLOB NOT NULL,"
@@ -153,7 +162,7 @@ std::optional<std::string> Database::connect() {
   }
   // Until all is read, and found to be well, nothing of the file is moved.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_busy_timeout(connection_, kPatienceMs);
+  sqlite3_busy_handler(connection_, wait_for_lock, nullptr);
   // EXCLUSIVE: for one process, whose locks the kernel removes when it is killed. FULL: a reply is
   // sent when the disk has what it says, so that power may fail, not only this process.
   if (!run(node_.empty() ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL"
