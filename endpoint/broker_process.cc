@@ -223,7 +223,7 @@ std::string packet(unsigned char type, const std::string& body) {
 }
 
 constexpr milliseconds kClientTimeout{2'000};
-const std::string kDisconnectPacket("\xe0\x00", 2);
+constexpr std::string_view kDisconnectPacket("\xe0\x00", 2);
 
 // A client with a session that never ends; nothing: the broker does not take it.
 std::optional<Socket> connect_client(const Ports& ports, const BrokerOptions& options,
@@ -261,7 +261,7 @@ bool leave_sink_session(const Ports& ports, const BrokerOptions& options) {
       packet(0x82, std::string("\x00\x01\x00", 3) + mqtt_string(sink) + std::string(1, '\0'));
   const auto suback = exchange(*socket, subscribe, 6, kClientTimeout);
   if (!suback || (*suback)[0] != '\x90') return false;
-  (void)exchange(*socket, kDisconnectPacket, 0, kClientTimeout);
+  (void)exchange(*socket, std::string(kDisconnectPacket), 0, kClientTimeout);
   return true;
 }
 
@@ -444,7 +444,7 @@ bool BrokerProcess::publish(std::string_view topic, std::string_view payload) co
       packet(0x32, mqtt_string(topic) + std::string("\x00\x01\x00", 3) + std::string(payload));
   const auto puback = exchange(*socket, publish, 2, kStartTimeout);
   if (!puback || (*puback)[0] != '\x40') return false;
-  (void)exchange(*socket, kDisconnectPacket, 0, kClientTimeout);
+  (void)exchange(*socket, std::string(kDisconnectPacket), 0, kClientTimeout);
   return true;
 }
 

@@ -79,7 +79,7 @@ class KeepingStore final : public Decorator, public Keeper {
   void read_old(Exchange& exchange) {
     constexpr auto kUnset = std::chrono::microseconds{-1};
     if (taken_over_at_ == kUnset) taken_over_at_ = exchange.now.steady;
-    if (exchange.now.steady > taken_over_at_ + keeping_.old_reads) return at_take_over_.clear();
+    if (exchange.now.steady > taken_over_at_ + keeping_.old_reads) at_take_over_.clear();
     const auto old = at_take_over_.find(std::string(exchange.command->key));
     const bool reads_old = std::hash<std::string_view>()(exchange.caller.client_id) % 2 == 0;
     if (!reads_old || exchange.command->verb != codec::Verb::kGet || old == at_take_over_.end() ||

@@ -17,9 +17,8 @@
 namespace fencepost::served {
 
 inline constexpr std::string_view kControlTopic = "fencepost/control";
-// The node of a cluster that receives "lead" serves from then on, what the others hold is out of
-// date; with "follow" it ends the connections of its clients. Its acknowledgement says that it is
-// done.
+// For a node of a cluster: "lead", and it serves, no other node any more; "follow", and it ends the
+// connections of its clients. The message is acknowledged when that is done, or begins.
 inline constexpr std::string_view kClusterTopic = "fencepost/cluster";
 inline constexpr std::string_view kControlStateTopic = "fencepost/control/state";
 
