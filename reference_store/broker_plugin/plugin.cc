@@ -216,6 +216,7 @@ class Plugin {
     is_replaced_ = false;
     store_->take({}, read_clocks(), deliveries_);
     deliveries_.clear();
+    timer_.arm(std::nullopt, {});
     if (!remembers) store_.emplace(options_, std::nullopt, complain);
   }
 
