@@ -72,7 +72,6 @@ class Plan(harness.FolderTest):
         done = self.load("run.json")["disturbances"]
         # On a busy machine the broker may still be starting when it is to be disturbed again: that is left out.
         self.assertEqual({"stall": 1, "stop": 1, "failover": 1}, {kind: done[kind] for kind in ("stall", "stop", "failover")})
-        self.assertGreater(done.get("kill", 0) + done.get("partition", 0), 0)
 
     def test_a_clock_that_goes_back_with_the_node_is_found(self):
         done = self.stress(["--endpoint", "embedded?database=store.db&nodes=3&fault=K53"],

@@ -20,9 +20,9 @@ using std::chrono::microseconds;
 
 constexpr std::uint32_t kApplication = 0x46504b56;  // "FPKV"
 constexpr std::int64_t kFormat = 1;
-constexpr int kPatienceMs = 1'000;
 
 // SQLite's own waits grow, and a leader that writes all the time would be in between each time.
+template <int kPatienceMs>
 int wait_for_lock(void* /*nothing*/, int waits) {
   if (waits >= kPatienceMs) return 0;
   usleep(1'000);
@@ -162,7 +162,9 @@ std::optional<std::string> Database::connect() {
   }
   // Until all is read, and found to be well, nothing of the file is moved.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_busy_handler(connection_, wait_for_lock, nullptr);
+  // The other nodes of a cluster write now and then; another process never ends by itself.
+  sqlite3_busy_handler(connection_, node_.empty() ? wait_for_lock<1'000> : wait_for_lock<8'000>,
+                       nullptr);
   // EXCLUSIVE: for one process, whose locks the kernel removes when it is killed. FULL: a reply is
   // sent when the disk has what it says, so that power may fail, not only this process.
   if (!run(node_.empty() ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL"
@@ -298,7 +300,7 @@ void Database::write(const store::KeptKeys& kept) {
 }
 
 bool Database::begin() {
-  if (!run(epoch_ == 0 ? "BEGIN" : "BEGIN IMMEDIATE")) return false;
+  if (!leads_ || !run(epoch_ == 0 ? "BEGIN" : "BEGIN IMMEDIATE")) return false;
   look_who_leads();
   if (leads_) return true;
   (void)run("ROLLBACK");
