@@ -164,6 +164,13 @@ void explain_fault(const store::Fault& fault) {
   if (!fault.requirements.empty()) {
     text::print("  breaks    {}\n", fmt::format("{}", fmt::join(fault.requirements, ", ")));
   }
+  if (fault.needs == store::FaultNeeds::kFailover) {
+    text::print(
+        "  see it    fencepost stress --endpoint 'embedded?database=store.db&nodes=3&fault={}' "
+        "--disturb failover,partition\n",
+        fault.name);
+    return;
+  }
   if (fault.needs == store::FaultNeeds::kKill) {
     text::print(
         "  see it    fencepost stress --endpoint 'embedded?database=store.db&fault={}' --disturb "

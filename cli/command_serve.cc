@@ -91,7 +91,7 @@ std::optional<std::vector<const store::Fault*>> read_faults(const ServeOptions& 
                 ": that is a faulty store, not an idle one: use --fault");
     return std::nullopt;
   }
-  if (const auto missing = target::missing_database(*faults); missing && options.database.empty()) {
+  if (const auto missing = target::missing_database(*faults, !options.database.empty())) {
     print_error("--fault " + *missing);
     return std::nullopt;
   }

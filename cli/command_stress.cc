@@ -367,9 +367,8 @@ void add_kinds_of_broker(Setup& setup) {
   const auto url = endpoint::parse_url(setup.descriptor.url);
   const bool ours = url && url->scheme == endpoint::Scheme::kEmbedded;
   for (const endpoint::NetworkFaultKind& kind : endpoint::kNetworkFaults) {
-    // An embedded broker has no second one beside it.
     const bool possible =
-        ours ? kind.fault != endpoint::NetworkFault::kPartition
+        ours ? !kind.of_cluster || url->query.contains("nodes")
              : setup.descriptor.hooks.contains(kind.name) &&
                    (kind.undo.empty() || setup.descriptor.hooks.contains(kind.undo));
     if (kind.of_broker && possible && keeps_through(declared, kind.fault)) {

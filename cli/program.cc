@@ -682,7 +682,7 @@ int run(int argc, char** argv) {
       std::string("\"fencepost COMMAND --help\" explains a command; --version prints the version. "
                   "Endpoints embedded and inproc: take options, e.g. "
                   "embedded?clock-offset=-10m&response-delay=200ms or "
-                  "embedded?database=store.db\n") +
+                  "embedded?database=store.db&nodes=3\n") +
       kExitCodesOfCertify);
   lay_out_help(app);
   const std::vector<std::string> arguments =

@@ -132,6 +132,7 @@ void add_store(const BrokerOptions& options, const std::string& plugin,
     out.add("plugin_opt_database", std::filesystem::absolute(options.database).string(),
             "--database");
   }
+  if (options.cluster) out.add("plugin_opt_cluster on");
   if (options.open_routing) out.add("plugin_opt_routing open");
   if (options.control) {
     out.add("plugin_opt_control on");
@@ -221,36 +222,46 @@ std::string packet(unsigned char type, const std::string& body) {
   return out + body;
 }
 
+constexpr milliseconds kClientTimeout{2'000};
+constexpr std::string_view kDisconnectPacket("\xe0\x00", 2);
+
+// A client with a session that never ends; nothing: the broker does not take it.
+std::optional<Socket> connect_client(const Ports& ports, const BrokerOptions& options,
+                                     std::string_view id) {
+  const std::optional<PasswordFile>& passwords = options.passwords;
+  constexpr std::size_t kConnackHeader = 2;
+  auto socket = ports.own_socket.empty()
+                    ? connect_tcp(address_to_reach(options.bind), ports.plain, kClientTimeout)
+                    : connect_unix(ports.own_socket, kClientTimeout);
+  if (!socket) return std::nullopt;
+  // CONNECT: MQTT 5, no clean start, keep alive 60 s, session expiry interval "never".
+  constexpr char kCredentialFlags = '\xc0';
+  const std::string connect = packet(
+      0x10, mqtt_string("MQTT") + '\x05' + (passwords ? kCredentialFlags : '\0') +
+                std::string("\x00\x3c\x05\x11\xff\xff\xff\xff", 8) + mqtt_string(id) +
+                (passwords ? mqtt_string(passwords->user) + mqtt_string(passwords->password) : ""));
+  const auto connack = exchange(*socket, connect, kConnackHeader, kClientTimeout);
+  if (!connack || (*connack)[0] != '\x20') return std::nullopt;
+  const auto connack_body =
+      exchange(*socket, "", static_cast<unsigned char>((*connack)[1]), kClientTimeout);
+  if (!connack_body || (*connack_body)[1] != 0) return std::nullopt;
+  return std::move(*socket);
+}
+
 // mosquitto acknowledges a PUBLISH that nobody subscribed to with 0x10 rather than 0x00, and one
 // public client SDK refuses that. An offline session that subscribed at QoS 0 to the topic where
 // the plugin puts handled requests is a subscriber that costs nothing: the broker drops what it
 // would send there.
 bool leave_sink_session(const Ports& ports, const BrokerOptions& options) {
-  const std::optional<PasswordFile>& passwords = options.passwords;
   const std::string_view sink =
       options.open_routing ? codec::kRequestTopic : "$fencepost/handled-request";
-  constexpr milliseconds kTimeout{2'000};
-  constexpr std::size_t kConnackHeader = 2;
-  const auto socket = ports.own_socket.empty()
-                          ? connect_tcp(address_to_reach(options.bind), ports.plain, kTimeout)
-                          : connect_unix(ports.own_socket, kTimeout);
+  const auto socket = connect_client(ports, options, "fencepost-sink");
   if (!socket) return false;
-  // CONNECT: MQTT 5, no clean start, keep alive 60 s, session expiry interval "never".
-  constexpr char kCredentialFlags = '\xc0';
-  const std::string connect = packet(
-      0x10, mqtt_string("MQTT") + '\x05' + (passwords ? kCredentialFlags : '\0') +
-                std::string("\x00\x3c\x05\x11\xff\xff\xff\xff", 8) + mqtt_string("fencepost-sink") +
-                (passwords ? mqtt_string(passwords->user) + mqtt_string(passwords->password) : ""));
-  const auto connack = exchange(*socket, connect, kConnackHeader, kTimeout);
-  if (!connack || (*connack)[0] != '\x20') return false;
-  const auto connack_body =
-      exchange(*socket, "", static_cast<unsigned char>((*connack)[1]), kTimeout);
-  if (!connack_body || (*connack_body)[1] != 0) return false;
   const std::string subscribe =
       packet(0x82, std::string("\x00\x01\x00", 3) + mqtt_string(sink) + std::string(1, '\0'));
-  const auto suback = exchange(*socket, subscribe, 6, kTimeout);
+  const auto suback = exchange(*socket, subscribe, 6, kClientTimeout);
   if (!suback || (*suback)[0] != '\x90') return false;
-  (void)exchange(*socket, std::string("\xe0\x00", 2), 0, kTimeout);
+  (void)exchange(*socket, std::string(kDisconnectPacket), 0, kClientTimeout);
   return true;
 }
 
@@ -422,10 +433,24 @@ void BrokerProcess::resume() {
   if (running()) (void)kill(pid(), SIGCONT);
 }
 
-Result<void, StartError> BrokerProcess::restart(Ending ending) {
+void BrokerProcess::kill_now() {
+  if (child_) (void)child_->kill_all();
+}
+
+bool BrokerProcess::publish(std::string_view topic, std::string_view payload) const {
+  const auto socket = connect_client({.plain = port_}, options_, "fencepost-order");
+  if (!socket) return false;
+  const std::string publish =
+      packet(0x32, mqtt_string(topic) + std::string("\x00\x01\x00", 3) + std::string(payload));
+  const auto puback = exchange(*socket, publish, 2, kStartTimeout);
+  if (!puback || (*puback)[0] != '\x40') return false;
+  (void)exchange(*socket, std::string(kDisconnectPacket), 0, kClientTimeout);
+  return true;
+}
+
+Result<void, StartError> BrokerProcess::restart() {
   FENCEPOST_CHECK(options_.with_store);  // its plugin watches that this process lives
   FENCEPOST_CHECK(!options_.tls);
-  if (ending == Ending::kKilled && child_) (void)child_->kill_all();
   stop();
   BrokerOptions again = options_;
   again.port = port_;
@@ -435,13 +460,6 @@ Result<void, StartError> BrokerProcess::restart(Ending ending) {
   child_ = std::exchange((*started)->child_, std::nullopt);
   log_ = std::move((*started)->log_);
   return {};
-}
-
-Result<void, StartError> BrokerProcess::fail_over(const std::string& node_id,
-                                                  std::chrono::milliseconds clock_offset) {
-  options_.node_id = node_id;
-  options_.conditions.clock_offset = clock_offset;
-  return restart(Ending::kKilled);
 }
 
 BrokerProcess::~BrokerProcess() { stop(); }

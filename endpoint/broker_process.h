@@ -68,6 +68,7 @@ struct BrokerOptions {
   std::string record{};  // the plugin appends all traffic to this file
   // A file that keeps what the store holds, also when the broker is killed; empty: memory alone.
   std::string database{};
+  bool cluster = false;  // of several brokers with one database: publish() says which one serves
   // Every subscriber sees requests and notifications, and observers have to subscribe.
   bool open_routing = false;
   bool control = false;  // clients may change fault and conditions: served/control.h
@@ -129,12 +130,13 @@ class BrokerProcess {
   // one on the same port, which does not depend on the calling thread's life. For brokers with a
   // store and without TLS. After an error none is running. Not while another thread uses this
   // object.
-  enum class Ending { kInOrder, kKilled };  // kKilled: SIGKILL
-  [[nodiscard]] Result<void, StartError> restart(Ending ending = Ending::kInOrder);
-  // The same as another node of a cluster with one database, which has a name and a clock of its
-  // own: SIGKILL for this one.
-  [[nodiscard]] Result<void, StartError> fail_over(const std::string& node_id,
-                                                   std::chrono::milliseconds clock_offset);
+  [[nodiscard]] Result<void, StartError> restart();
+  // SIGKILL; then only restart() is of use.
+  void kill_now();
+
+  // Returns when the broker has acknowledged that message, after at most 12 s: else false. For
+  // brokers that anybody may use without TLS.
+  [[nodiscard]] bool publish(std::string_view topic, std::string_view payload) const;
 
  private:
   class OwnSocket;

@@ -54,6 +54,7 @@ struct NetworkFaultKind {
   bool of_broker = false;
   bool may_lose = false;    // a store may lose something then: it declares whether
   std::string_view undo{};  // what is done to the broker when the time is over; empty: nothing
+  bool of_cluster = false;  // it takes several nodes
 };
 
 // In the order of the enumeration.
@@ -91,9 +92,9 @@ inline constexpr std::array kNetworkFaults = {
     NetworkFaultKind{NetworkFault::kKill, "kill", std::chrono::milliseconds{0},
                      std::chrono::milliseconds{0}, false, true, true},
     NetworkFaultKind{NetworkFault::kPartition, "partition", std::chrono::milliseconds{1'000},
-                     std::chrono::milliseconds{5'000}, false, true, true, "heal"},
+                     std::chrono::milliseconds{5'000}, false, true, true, "heal", true},
     NetworkFaultKind{NetworkFault::kFailover, "failover", std::chrono::milliseconds{0},
-                     std::chrono::milliseconds{0}, false, true, true},
+                     std::chrono::milliseconds{0}, false, true, true, "", true},
 };
 
 // The longest that a fault holds bytes which the peer receives in the end: other faults that hold

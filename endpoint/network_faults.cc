@@ -79,10 +79,13 @@ void NetworkFaults::disturb_broker(const std::stop_token& stopped) {
     const Around after = after_;
     lock.unlock();
     if (before) before(strike.fault);
-    lock.lock();
-    log_.push_back({.at = std::chrono::steady_clock::now(), .kind = strike.fault});
-    lock.unlock();
+    const auto begun_at = std::chrono::steady_clock::now();
     auto done = disturb_(kind.name);
+    lock.lock();
+    // What lasts has an effect from here on; else the broker is there again.
+    log_.push_back({.at = kind.undo.empty() ? begun_at : std::chrono::steady_clock::now(),
+                    .kind = strike.fault});
+    lock.unlock();
     if (done && !kind.undo.empty()) {
       lock.lock();
       // Also undone where the run ends before its time.

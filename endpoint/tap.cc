@@ -296,9 +296,11 @@ class TapLoop {
   }
 
   [[nodiscard]] Result<Socket, std::string> connect_broker() const {
-    return options_.to_socket.empty()
-               ? connect_tcp(options_.to_address, options_.to_port, kTapConnectTimeout)
-               : connect_unix(options_.to_socket, kTapConnectTimeout);
+    if (!options_.to_socket.empty()) return connect_unix(options_.to_socket, kTapConnectTimeout);
+    const std::atomic<std::uint16_t>* changing = options_.to_changing_port;
+    return connect_tcp(options_.to_address,
+                       changing == nullptr ? options_.to_port : changing->load(),
+                       kTapConnectTimeout);
   }
 
   // False: nobody waits to be.

@@ -6,6 +6,7 @@
 //   if (tap) connect_to("127.0.0.1", (*tap)->port());
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
@@ -59,6 +60,7 @@ struct TapOptions {
   std::uint16_t port = 0;             // 0: one that is free
   std::string to_address = "127.0.0.1";
   std::uint16_t to_port = 0;
+  const std::atomic<std::uint16_t>* to_changing_port = nullptr;  // instead, for each connection
   std::string to_socket{};  // in the file system, instead of a port; empty: a port
   // The certificate for TLS between clients and the tap; behind it nothing is encrypted. Empty: no
   // TLS.

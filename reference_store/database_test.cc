@@ -60,8 +60,9 @@ void write(const std::string& path, const std::string& content) {
 
 // A process with a store and its database, whose clocks a test sets.
 struct Process {
-  explicit Process(const std::string& path, Clocks now = {.wall = 1000s, .steady = 10s})
-      : clocks(now), opened(Database::open(path, *stepped, now)) {}
+  explicit Process(const std::string& path, Clocks now = {.wall = 1000s, .steady = 10s},
+                   const std::string& node = "", store::Keeper* keeper = nullptr)
+      : clocks(now), opened(Database::open(path, *stepped, now, keeper, node)) {}
 
   [[nodiscard]] std::string error() const { return opened ? "" : opened.error(); }
   Result<void, std::string> commit() { return (*opened)->commit(clocks); }
@@ -111,6 +112,59 @@ TEST(Database, KeepsValuesVersionsAndTokensOfAProcessThatIsKilled) {
   EXPECT_EQ(second.stepped.set("k", "three", {.token = store::at(0, 6)}).reply,
             "error token-lower");
   EXPECT_EQ(second.stepped.set("k", "three", {.token = store::at(0, 7, "owner")}).reply, "OK");
+}
+
+Process node(const std::string& path, const std::string& name, store::Keeper* keeper = nullptr) {
+  return Process(path, {.wall = 1000s, .steady = 10s}, name, keeper);
+}
+
+TEST(Database, OfAClusterIsWrittenByTheNodeThatBeganToLeadLast) {
+  const TemporaryFolder folder;
+  Process first = node(folder.file(), "A");
+  ASSERT_EQ(first.error(), "");
+  first.stepped.set("k", "one");
+  ASSERT_TRUE(first.commit());
+  EXPECT_FALSE((*first.opened)->replaced());
+  Process second = node(folder.file(), "B");
+  ASSERT_EQ(second.error(), "");
+  EXPECT_EQ(second.stepped.get("k").reply, "value one");
+  first.stepped.set("k", "two");
+  EXPECT_TRUE(first.commit()) << "the disk is not full";
+  EXPECT_TRUE((*first.opened)->replaced());
+  second.stepped.set("other", "x");
+  ASSERT_TRUE(second.commit());
+  EXPECT_FALSE((*second.opened)->replaced());
+  Process third = node(folder.file(), "A");
+  EXPECT_EQ(third.stepped.get("k").reply, "value one");
+  EXPECT_EQ(third.stepped.get("other").reply, "value x");
+}
+
+TEST(Database, OfAClusterSaysAlsoToReadersThatAnotherNodeLeads) {
+  const TemporaryFolder folder;
+  Process first = node(folder.file(), "A");
+  Process second = node(folder.file(), "B");
+  first.stepped.get("k");
+  EXPECT_TRUE(first.commit());
+  EXPECT_TRUE((*first.opened)->replaced());
+}
+
+TEST(Database, OfAFormerLeaderThatIsFaulty) {
+  const TemporaryFolder folder;
+  const auto writes_on =
+      store::with_keeping({.when_replaced = store::WhenReplaced::kWritesOn})({}, 1);
+  const auto serves =
+      store::with_keeping({.when_replaced = store::WhenReplaced::kServesFromMemory})({}, 1);
+  Process first = node(folder.file(), "A", writes_on->keeper());
+  Process second = node(folder.file(), "B", serves->keeper());
+  first.stepped.set("of the first", "x");
+  EXPECT_TRUE(first.commit());
+  EXPECT_FALSE((*first.opened)->replaced());
+  Process third = node(folder.file(), "C");
+  EXPECT_EQ(third.stepped->size(), 1U);
+  second.stepped.set("of the second", "x");
+  EXPECT_TRUE(second.commit());
+  EXPECT_FALSE((*second.opened)->replaced());
+  EXPECT_EQ(node(folder.file(), "D").stepped->size(), 1U);
 }
 
 TEST(Database, VersionsNeverGoBackThoughTheWallClockDoes) {
@@ -188,6 +242,9 @@ TEST(Database, KeepsWhatFaultsChangeBesideTheRules) {
 // what it holds back is written in the end.
 class Marks final : public store::Keeper {
  public:
+  [[nodiscard]] store::WhenReplaced when_replaced() const override {
+    return store::WhenReplaced::kStops;
+  }
   void load(store::KeptKeys& kept, microseconds wall) override {
     loaded_at = wall;
     for (store::KeptKey& key : kept.keys) key.value += '?';

@@ -507,7 +507,7 @@ bool is_excusable(const store::Fault& fault, bool over_the_wire) {
 }
 
 bool can_be_met(const store::Fault& fault, bool over_the_wire) {
-  return fault.needs != store::FaultNeeds::kHistory && fault.needs != store::FaultNeeds::kKill &&
+  return fault.needs < store::FaultNeeds::kHistory &&
          fault.needs !=
              (over_the_wire ? store::FaultNeeds::kDirect : store::FaultNeeds::kTransport);
 }

@@ -299,6 +299,10 @@ void Load::before_disturbance(endpoint::NetworkFault fault) {
 void Load::after_disturbance(endpoint::NetworkFault fault) {
   if (!endpoint::kind_of(fault).may_lose) return;
   hold("the broker", false);
+  if (keeps_through(options_.durability, fault)) {
+    const std::lock_guard lock(mutex_);
+    ends_.push_back(now());
+  }
   serve_all();
   probe_.read();
 }

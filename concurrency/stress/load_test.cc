@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "base/gate.h"
+#include "endpoint/broker_cluster.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/test_driver.h"
@@ -26,11 +27,9 @@ using testing::Not;
 
 class Broker {
  public:
-  explicit Broker(const std::string& fault = "", std::chrono::milliseconds delay = 0ms,
-                  const std::string& database = "") {
+  explicit Broker(const std::string& fault = "", std::chrono::milliseconds delay = 0ms) {
     endpoint::BrokerOptions options;
     options.fault = fault;
-    options.database = database;
     options.conditions.response_delay = delay;
     auto started = endpoint::BrokerProcess::start(options);
     EXPECT_TRUE(started) << started.error().text;
@@ -191,29 +190,15 @@ TEST(Load, ABrokerThatDiesEndsTheRunAndIsNoViolation) {
 class DisturbedBroker {
  public:
   explicit DisturbedBroker(const std::string& kinds, std::chrono::milliseconds every = 50ms,
-                           const std::string& database = "")
-      : broker("", 0ms, database) {
-    const auto disturb = [this](std::string_view what) -> Result<void, std::string> {
-      if (what == "stop") {
-        broker.process->pause();
-        return {};
-      }
-      if (what == "continue") {
-        broker.process->resume();
-        return {};
-      }
-      // Each node is called otherwise, and its clock is later.
-      const auto done =
-          what == "failover"
-              ? broker.process->fail_over("Node" + std::to_string(++node), node * 20ms)
-              : broker.process->restart(endpoint::BrokerProcess::Ending::kKilled);
-      if (done) return {};
-      return fail(done.error().text);
-    };
+                           const std::string& database = "", std::size_t nodes = 1) {
+    auto brokers = endpoint::BrokerCluster::start({.database = database}, nodes);
+    EXPECT_TRUE(brokers) << brokers.error().text;
+    cluster = std::move(*brokers);
+    const auto disturb = [this](std::string_view what) { return cluster->disturb(what); };
     auto started = endpoint::NetworkFaults::start({.kinds = *endpoint::parse_network_faults(kinds),
                                                    .every = every,
                                                    .disturb_broker = disturb},
-                                                  {"127.0.0.1", broker.process->port()});
+                                                  {"127.0.0.1", cluster->port()});
     EXPECT_TRUE(started);
     network = std::move(*started);
     disturbed = endpoint::make_mqtt_endpoint({.url = "mqtt://127.0.0.1",
@@ -222,8 +207,7 @@ class DisturbedBroker {
                                               .proxy_port = network->port()});
   }
 
-  Broker broker;
-  int node = 0;
+  std::unique_ptr<endpoint::BrokerCluster> cluster;
   std::unique_ptr<endpoint::NetworkFaults> network;
   std::unique_ptr<endpoint::Endpoint> disturbed;
 };
@@ -280,8 +264,8 @@ const bool kIsInGate = all_or_in_gate(false, true);
 
 // A busy machine kills and starts a broker once in this time, and that decides.
 LoadResult run_while_killed(const std::string& database, endpoint::Durability declared,
-                            const std::string& kind = "kill") {
-  DisturbedBroker broker(kind, 500ms, database);
+                            const std::string& kind = "kill", std::size_t nodes = 1) {
+  DisturbedBroker broker(kind, 500ms, database, nodes);
   LoadOptions options = options_of("everything");
   options.network = broker.network.get();
   options.durability = declared;
@@ -304,12 +288,12 @@ TEST(Load, ADurableStoreLosesNothingWhenItsBrokerIsKilled) {
   EXPECT_EQ(run.doubts.lost, 0) << "each connection that ended, ended by a kill";
 }
 
-// As of nodes with one database, whose names and clocks differ.
-TEST(Load, AStoreThatFailsOverLosesNothing) {
+// Of nodes with one database, whose names and clocks differ.
+TEST(Load, AClusterLosesNothing) {
   if (kIsInGate)
     GTEST_SKIP() << "only in ci/test --full: durability_test.py has it for the program";
   const std::string database = testing::TempDir() + "fencepost nodes " + std::to_string(getpid());
-  const LoadResult run = run_while_killed(database, endpoint::Durability::kFailover, "failover");
+  const LoadResult run = run_while_killed(database, endpoint::Durability::kFailover, "failover", 3);
   for (const std::string end : {"", "-wal"}) std::remove((database + end).c_str());
   EXPECT_THAT(run.judged.violations, IsEmpty());
   EXPECT_THAT(run.deliveries, IsEmpty());
@@ -344,7 +328,7 @@ TEST(Load, IsLostWhenNoClientCanConnectAgain) {
   std::atomic<bool> killed{false};
   const auto run =
       run_load(*broker.disturbed, options, kNeverStop, [&](const LoadProgress& progress) {
-        if (progress.counts.replies > 50 && !killed.exchange(true)) broker.broker.process.reset();
+        if (progress.counts.replies > 50 && !killed.exchange(true)) broker.cluster.reset();
       });
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_EQ(run->lost, "no client could connect again within 10 s");

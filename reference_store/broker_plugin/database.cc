@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include <unistd.h>
+
 #include <sqlite3.h>
 
 namespace fencepost::broker_plugin {
@@ -18,7 +20,14 @@ using std::chrono::microseconds;
 
 constexpr std::uint32_t kApplication = 0x46504b56;  // "FPKV"
 constexpr std::int64_t kFormat = 1;
-constexpr int kPatienceMs = 1'000;
+
+// SQLite's own waits grow, and a leader that writes all the time would be in between each time.
+template <int kPatienceMs>
+int wait_for_lock(void* /*nothing*/, int waits) {
+  if (waits >= kPatienceMs) return 0;
+  usleep(1'000);
+  return 1;
+}
 
 constexpr const char* kMake =
     "CREATE TABLE keys (key BLOB PRIMARY KEY NOT NULL, value BLOB NOT NULL, version BLOB NOT NULL,"
@@ -27,6 +36,10 @@ constexpr const char* kMake =
     "INSERT INTO clock VALUES ('0:0:-');"
     "PRAGMA application_id = 1179667286;"
     "PRAGMA user_version = 1;";
+
+constexpr const char* kMakeLeader =
+    "CREATE TABLE IF NOT EXISTS leader (epoch INTEGER NOT NULL, node BLOB NOT NULL);"
+    "INSERT INTO leader SELECT 0, '' WHERE NOT EXISTS (SELECT * FROM leader);";
 
 constexpr const char* kHold =
     "INSERT INTO keys (key, value, version, token, expires_us) VALUES (?1, ?2, ?3, ?4, ?5)"
@@ -105,8 +118,8 @@ void Database::CloseStatement::operator()(sqlite3_stmt* statement) const {
   sqlite3_finalize(statement);
 }
 
-Database::Database(std::string path, store::Store& store, store::Keeper* keeper)
-    : path_(std::move(path)), store_(store), keeper_(keeper) {}
+Database::Database(std::string path, store::Store& store, store::Keeper* keeper, std::string node)
+    : path_(std::move(path)), store_(store), keeper_(keeper), node_(std::move(node)) {}
 
 Database::~Database() {
   if (keeper_ != nullptr && hold_) {
@@ -123,13 +136,16 @@ Database::~Database() {
 Result<std::unique_ptr<Database>, std::string> Database::open(const std::string& path,
                                                               store::Store& store,
                                                               const Clocks& now,
-                                                              store::Keeper* keeper) {
-  std::unique_ptr<Database> out(new Database(path, store, keeper));
+                                                              store::Keeper* keeper,
+                                                              const std::string& node) {
+  std::unique_ptr<Database> out(new Database(path, store, keeper, node));
   if (auto objection = objection_to_file(path)) {
     return fail(out->wrong(*objection + "; name another file"));
   }
   if (auto failed = out->connect()) return fail(std::move(*failed));
   if (auto failed = out->make_or_check()) return fail(std::move(*failed));
+  // First, so that what the former leader commits is read, or refused.
+  if (auto failed = out->lead()) return fail(std::move(*failed));
   if (auto failed = out->load(now)) return fail(std::move(*failed));
   // From here on the file may be tidied up at the end: what is beside it goes into it.
   sqlite3_db_config(out->connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, nullptr);
@@ -146,10 +162,13 @@ std::optional<std::string> Database::connect() {
   }
   // Until all is read, and found to be well, nothing of the file is moved.
   sqlite3_db_config(connection_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-  sqlite3_busy_timeout(connection_, kPatienceMs);
+  // The other nodes of a cluster write now and then; another process never ends by itself.
+  sqlite3_busy_handler(connection_, node_.empty() ? wait_for_lock<1'000> : wait_for_lock<8'000>,
+                       nullptr);
   // EXCLUSIVE: for one process, whose locks the kernel removes when it is killed. FULL: a reply is
   // sent when the disk has what it says, so that power may fail, not only this process.
-  if (!run("PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL")) {
+  if (!run(node_.empty() ? "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = FULL"
+                         : "PRAGMA synchronous = FULL")) {
     return failure("cannot be used");
   }
   return std::nullopt;
@@ -167,6 +186,21 @@ std::optional<std::string> Database::make_or_check() {
   return std::nullopt;
 }
 
+std::optional<std::string> Database::lead() {
+  if (node_.empty()) return std::nullopt;
+  if (!run("BEGIN IMMEDIATE") || !run(kMakeLeader)) return failure("cannot be locked");
+  const auto others = number("SELECT count(*) FROM leader WHERE epoch > 0 AND node <> ?1", node_);
+  const Statement update = prepare("UPDATE leader SET epoch = epoch + 1, node = ?1");
+  if (!others || !update) return damage();
+  bind_bytes(update, 1, node_);
+  ok_ = true;
+  const auto epoch = step(update) ? number("SELECT epoch FROM leader") : std::nullopt;
+  if (!epoch || !run("COMMIT")) return failure("cannot be written");
+  taken_over_ = *others > 0;
+  epoch_ = *epoch;
+  return std::nullopt;
+}
+
 std::optional<std::string> Database::load(const Clocks& now) {
   const Statement check = prepare("PRAGMA quick_check(1)");
   if (!check || sqlite3_step(check.get()) != SQLITE_ROW) return damage();
@@ -176,7 +210,7 @@ std::optional<std::string> Database::load(const Clocks& now) {
   const Statement keys = prepare("SELECT key, value, version, token, expires_us FROM keys");
   if (!keys) return damage();
   int code = SQLITE_OK;
-  store::KeptKeys read;
+  store::KeptKeys read{.taken_over = taken_over_, .led_before = store_.size() > 0};
   while ((code = sqlite3_step(keys.get())) == SQLITE_ROW) {
     store::Holding holding{.key = column(keys.get(), 0), .value = column(keys.get(), 1)};
     const auto version = hlc::parse(column(keys.get(), 2));
@@ -225,7 +259,10 @@ void Database::restore(const store::KeptKeys& kept, const Clocks& now) {
 
 Result<void, std::string> Database::commit(const Clocks& now) {
   const bool clock_moved = store_.last_version() != kept_clock_;
-  if (!store_.has_changes() && !clock_moved && keeper_ == nullptr) return {};
+  if (!store_.has_changes() && !clock_moved && keeper_ == nullptr) {
+    look_who_leads();
+    return {};
+  }
   wall_at_steady_zero_ = now.wall - now.steady;
   kept_clock_ = store_.last_version();
   if (keeper_ != nullptr) {
@@ -234,13 +271,14 @@ Result<void, std::string> Database::commit(const Clocks& now) {
     keeper_->write(changed_, now.wall);
     write(std::exchange(changed_, {}));
   } else {
-    ok_ = run("BEGIN");
+    ok_ = begin();
     store_.report_changes(*this);
     // With each version given out, so that a later one is greater even if the wall clock is not.
     if (clock_moved) hold_clock(kept_clock_);
     ok_ = ok_ && run("COMMIT");
   }
-  if (ok_) return {};
+  look_who_leads();
+  if (ok_ || !leads_) return {};
   return fail(wrong("a change cannot be written: " + std::string(sqlite3_errmsg(connection_)) +
                     "; nothing of it was answered, and the store ends; start it again when the "
                     "disk has room"));
@@ -249,7 +287,7 @@ Result<void, std::string> Database::commit(const Clocks& now) {
 void Database::write(const store::KeptKeys& kept) {
   ok_ = true;
   if (kept.empty()) return;
-  ok_ = run("BEGIN");
+  ok_ = begin();
   for (const store::KeptKey& key : kept.keys) {
     if (key.gone) {
       forget(key.key);
@@ -259,6 +297,26 @@ void Database::write(const store::KeptKeys& kept) {
   }
   if (kept.clock) hold_clock(*kept.clock);
   ok_ = ok_ && run("COMMIT");
+}
+
+bool Database::begin() {
+  if (!leads_ || !run(epoch_ == 0 ? "BEGIN" : "BEGIN IMMEDIATE")) return false;
+  look_who_leads();
+  if (leads_) return true;
+  (void)run("ROLLBACK");
+  return false;
+}
+
+void Database::look_who_leads() {
+  if (epoch_ == 0 || !leads_) return;
+  if (keeper_ != nullptr && keeper_->when_replaced() == store::WhenReplaced::kWritesOn) return;
+  leads_ = number("SELECT epoch FROM leader") == epoch_;
+}
+
+bool Database::replaced() const {
+  const bool knows =
+      keeper_ == nullptr || keeper_->when_replaced() != store::WhenReplaced::kServesFromMemory;
+  return !leads_ && knows;
 }
 
 void Database::on_held(const store::Holding& holding) {
@@ -321,8 +379,9 @@ Database::Statement Database::prepare(const char* sql) {
   return Statement(statement);
 }
 
-std::optional<std::int64_t> Database::number(const char* sql) {
+std::optional<std::int64_t> Database::number(const char* sql, std::string_view bytes) {
   const Statement statement = prepare(sql);
+  if (!bytes.empty()) bind_bytes(statement, 1, bytes);
   if (!statement || sqlite3_step(statement.get()) != SQLITE_ROW) return std::nullopt;
   return sqlite3_column_int64(statement.get(), 0);
 }

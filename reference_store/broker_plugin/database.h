@@ -36,10 +36,12 @@ class Database final : private store::Journal {
   // empty and outlive the database. Keys that have expired meanwhile are in the store, and the
   // next look at its clock removes them. Waits at most 1 s for another process to end. The error
   // says what is wrong with the file, which is unchanged then, and what to do. `keeper` changes
-  // what is read and written, and must outlive the database; null: nothing does.
+  // what is read and written, and must outlive the database; null: nothing does. `node`: of a
+  // cluster whose nodes share the file; this one leads from now on, and no other. Empty: the file
+  // is for this process alone.
   [[nodiscard]] static Result<std::unique_ptr<Database>, std::string> open(
       const std::string& path, store::Store& store, const Clocks& now,
-      store::Keeper* keeper = nullptr);
+      store::Keeper* keeper = nullptr, const std::string& node = "");
   // An end in order: what a keeper has held back is written.
   ~Database() override;
 
@@ -47,11 +49,14 @@ class Database final : private store::Journal {
   // nothing is written when nothing has. After an error the store has what the file lacks: it must
   // not be served any more.
   [[nodiscard]] Result<void, std::string> commit(const Clocks& now);
+  // Another node led before the last commit was done: what it was to write may not be there, and
+  // what was read may be out of date. Nobody may learn of either.
+  [[nodiscard]] bool replaced() const;
 
  private:
   using Statement = std::unique_ptr<sqlite3_stmt, CloseStatement>;
 
-  Database(std::string path, store::Store& store, store::Keeper* keeper);
+  Database(std::string path, store::Store& store, store::Keeper* keeper, std::string node);
 
   void on_held(const store::Holding& holding) override;
   void on_gone(std::string_view key) override;
@@ -59,6 +64,7 @@ class Database final : private store::Journal {
   // Each returns what is wrong, or nothing.
   std::optional<std::string> connect();
   std::optional<std::string> make_or_check();
+  std::optional<std::string> lead();
   std::optional<std::string> load(const Clocks& now);
   void restore(const store::KeptKeys& kept, const Clocks& now);
 
@@ -67,11 +73,15 @@ class Database final : private store::Journal {
   void hold_clock(const hlc::Timestamp& newest);
   // What a keeper has made of the changes, as one transaction.
   void write(const store::KeptKeys& kept);
+  // False: there is no transaction, as it failed, or because another node leads.
+  bool begin();
+  void look_who_leads();
 
   bool run(const char* sql);
   bool step(const Statement& statement);
   [[nodiscard]] Statement prepare(const char* sql);
-  [[nodiscard]] std::optional<std::int64_t> number(const char* sql);
+  // `bytes`: its only parameter, where it has one.
+  [[nodiscard]] std::optional<std::int64_t> number(const char* sql, std::string_view bytes = "");
   [[nodiscard]] std::string wrong(const std::string& text) const;
   [[nodiscard]] std::string damage(const std::string& found = "") const;
   [[nodiscard]] std::string failure(const std::string& text) const;
@@ -79,6 +89,10 @@ class Database final : private store::Journal {
   std::string path_;
   store::Store& store_;
   store::Keeper* keeper_;
+  std::string node_;
+  std::int64_t epoch_ = 0;   // in which this node leads; 0: there is no cluster
+  bool taken_over_ = false;  // from another node
+  bool leads_ = true;
   store::KeptKeys changed_{};  // since the last commit, where there is a keeper
   sqlite3* connection_ = nullptr;
   Statement hold_{};

@@ -20,6 +20,8 @@
 //   plugin_opt_routing open                # every subscriber sees requests and notifications,
 //                                          # and observers have to subscribe
 //   plugin_opt_database /path/x.db         # a file that keeps keys and clock: database.h
+//   plugin_opt_cluster on                  # one of several processes with this database, of which
+//                                          # one serves: control.h
 //   plugin_opt_control on                  # clients may change fault and conditions: control.h
 //
 // The broker must run with `per_listener_settings false` (otherwise it delivers no ticks). All
@@ -105,17 +107,17 @@ void complain(const std::string& text) {
 class Plugin {
  public:
   Plugin(const Options& options, std::optional<TrafficLog> log)
-      : options_(options), store_(options, std::move(log), complain) {
-    if (options_.control) send(store_.control_state_message());
+      : options_(options), store_(std::in_place, options, std::move(log), complain) {
+    if (options_.control) send(store_->control_state_message());
   }
 
   // To be called once, before the first request. Returns what is wrong with the database, or
   // nothing.
   std::optional<std::string> begin() {
-    if (!options_.database.empty()) {
+    if (!options_.database.empty() && !options_.cluster) {
       if (auto wrong = open_database()) return wrong;
     }
-    store_.start(read_clocks(), database_ && store_.service_within()->key_count() > 0);
+    store_->start(read_clocks(), database_ && store_->service_within()->key_count() > 0);
     return std::nullopt;
   }
 
@@ -125,18 +127,19 @@ class Plugin {
     if (options_.control && event.topic == served::kControlTopic) {
       return on_control(event, client_id == nullptr ? "" : client_id);
     }
-    if (!store_.serves(event.topic)) {
-      if (client_id != nullptr) store_.elsewhere(client_id, event.topic, read_clocks());
+    if (options_.cluster && event.topic == served::kClusterTopic) return on_order(event);
+    if (!store_->serves(event.topic)) {
+      if (client_id != nullptr) store_->elsewhere(client_id, event.topic, read_clocks());
       return MOSQ_ERR_SUCCESS;
     }
     const char* user_name = mosquitto_client_username(event.client);
-    if (client_id == nullptr) return MOSQ_ERR_PROTOCOL;
+    if (client_id == nullptr || follows()) return MOSQ_ERR_PROTOCOL;
     const store::Caller caller{.client_id = client_id,
                                .user_name = user_name == nullptr ? "" : user_name};
-    const store::Handling handling = store_.handle(caller, read_message(event), read_clocks());
+    const store::Handling handling = store_->handle(caller, read_message(event), read_clocks());
     // With a database the tick follows which the broker makes after it has read from all clients:
     // their requests are one transaction.
-    if (!database_ || store_.delays()) flush(caller.client_id);
+    if (!database_ || store_->delays()) flush(caller.client_id);
     // The broker answers this code with DISCONNECT 0x82 and closes the connection; no PUBACK is
     // sent.
     if (handling == store::Handling::kDisconnect) return MOSQ_ERR_PROTOCOL;
@@ -150,32 +153,75 @@ class Plugin {
     if (client_id == nullptr) return;
     // What waits is for this connection, and not for the next one of the same name.
     if (database_) flush({});
-    store_.disconnect(client_id, read_clocks());
+    store_->disconnect(client_id, read_clocks());
   }
 
   void on_tick() {
-    store_.expire(read_clocks());
-    flush({});  // an expiry answers no request
+    if (follows()) {
+      if (is_replaced_) end_clients();
+    } else {
+      store_->expire(read_clocks());
+      flush({});  // an expiry answers no request
+    }
     if (options_.parent && getppid() != *options_.parent) kill(getpid(), SIGTERM);
   }
 
  private:
   // Takes over what the database holds.
   std::optional<std::string> open_database() {
-    store::Service* service = store_.service_within();
+    store::Service* service = store_->service_within();
     if (service == nullptr) {
       return "option database cannot be combined with fault " + store::ids_of(options_.faults) +
              ": such a store does not keep its keys where the reference store does";
     }
     auto opened =
-        Database::open(options_.database, service->state(), read_clocks(), store_.keeper());
+        Database::open(options_.database, service->state(), read_clocks(), store_->keeper(),
+                       options_.cluster ? options_.service.store.node_id : "");
     if (!opened) return opened.error();
     database_ = std::move(*opened);
     return std::nullopt;
   }
 
+  // Does another node of the cluster serve?
+  [[nodiscard]] bool follows() const {
+    return options_.cluster && (is_replaced_ || database_ == nullptr);
+  }
+
+  int on_order(mosquitto_evt_message& event) {
+    const bool leads = read_message(event).payload == "lead";
+    if (!leads) is_replaced_ = true;
+    if (leads) {
+      forget();
+      if (const auto wrong = open_database()) {
+        complain(*wrong);
+        return MOSQ_ERR_PROTOCOL;
+      }
+    }
+    event.retain = false;
+    return hide_request(event);
+  }
+
+  // Not within another callback: the broker may use one of them.
+  void end_clients() {
+    mosquitto_kick_client_by_clientid(nullptr, false);
+    forget();
+  }
+
+  // What a node held is of no use any more, nor is what it was to say.
+  void forget() {
+    store::Keeper* keeper = store_->keeper();
+    const bool remembers =
+        keeper != nullptr && keeper->when_replaced() == store::WhenReplaced::kRemembers;
+    database_.reset();
+    is_replaced_ = false;
+    store_->take({}, read_clocks(), deliveries_);
+    deliveries_.clear();
+    timer_.arm(std::nullopt, {});
+    if (!remembers) store_.emplace(options_, std::nullopt, complain);
+  }
+
   int on_control(mosquitto_evt_message& event, const std::string& client_id) {
-    store_.control(client_id, read_message(event), read_clocks(), deliveries_);
+    store_->control(client_id, read_message(event), read_clocks(), deliveries_);
     for (const store::Delivery& delivery : deliveries_) send(delivery);
     deliveries_.clear();
     event.retain = false;
@@ -194,20 +240,21 @@ class Plugin {
   void flush(std::string_view caller) {
     if (!keep()) return;
     const Clocks now = read_clocks();
-    store_.take(caller, now, deliveries_);
+    store_->take(caller, now, deliveries_);
     for (store::Delivery& delivery : deliveries_) {
       if (options_.open_routing) delivery.client_id.clear();
       send(delivery);
     }
     deliveries_.clear();
-    timer_.arm(store_.next_wake(), now.steady);
+    timer_.arm(store_->next_wake(), now.steady);
   }
 
   // Puts what has changed on the disk. False: it is not there, so nobody may learn of it.
   bool keep() {
     if (!database_ || has_failed_) return !has_failed_;
     const auto kept = database_->commit(clocks_to_write());
-    if (kept) return true;
+    is_replaced_ = is_replaced_ || database_->replaced();
+    if (kept) return !is_replaced_;
     complain(kept.error());
     has_failed_ = true;
     kill(getpid(), SIGTERM);
@@ -215,9 +262,10 @@ class Plugin {
   }
 
   const Options options_;
-  served::ServedStore store_;
-  std::unique_ptr<Database> database_;  // null: memory alone; it uses the store
-  bool has_failed_ = false;             // what the store holds is not what the database does
+  std::optional<served::ServedStore> store_;  // never nothing
+  std::unique_ptr<Database> database_;        // null: memory alone; it uses the store
+  bool is_replaced_ = false;                  // as leader of the cluster; its clients are to go
+  bool has_failed_ = false;                   // what the store holds is not what the database does
   WakeTimer timer_;
   std::vector<store::Delivery> deliveries_;  // kept between calls only to reuse its memory
 };

@@ -62,10 +62,11 @@ const std::vector<Fault>& faults() {
   static const std::vector<Fault> all = [] {
     std::vector<Fault> out;
     for (const auto part :
-         {codec_faults, set_faults, expiry_faults, delete_faults, version_faults, fencing_faults,
-          notification_faults, envelope_faults, limit_faults, concurrency_faults, overlap_faults,
-          two_faced_faults, connection_faults, kept_faults, benign_variants, overlap_variants,
-          kept_variants, article_stores, null_stores}) {
+         {codec_faults,      set_faults,         expiry_faults,       delete_faults,
+          version_faults,    fencing_faults,     notification_faults, envelope_faults,
+          limit_faults,      concurrency_faults, overlap_faults,      two_faced_faults,
+          connection_faults, kept_faults,        replicated_faults,   benign_variants,
+          overlap_variants,  kept_variants,      article_stores,      null_stores}) {
       std::vector<Fault> more = part();
       std::move(more.begin(), more.end(), std::back_inserter(out));
     }
@@ -97,7 +98,8 @@ std::string_view name(RightBy right_by) {
 }
 
 std::string_view name(FaultNeeds needs) {
-  constexpr std::array kNames = {"nothing", "transport", "direct", "meeting", "history", "kill"};
+  constexpr std::array kNames = {"nothing", "transport", "direct",  "meeting",
+                                 "history", "kill",      "failover"};
   return kNames.at(static_cast<std::size_t>(needs));
 }
 

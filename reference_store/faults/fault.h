@@ -38,6 +38,7 @@ enum class FaultNeeds {
   kHistory,    // concurrent requests and a check of their whole history: nothing shows as long as
                // one request is in flight at a time
   kKill,       // a database, and kills or restarts of its broker: all is right until then
+  kFailover,   // a cluster with a database, and another node that begins to lead
 };
 
 // For a conforming variant: the documents to which it conforms.
@@ -90,7 +91,7 @@ struct Fault {
                                                   std::uint64_t seed);
 
 // "fault", "benign" or "null"; "all", "article" or "preview"; "nothing", "transport", "direct",
-// "meeting", "history" or "kill".
+// "meeting", "history", "kill" or "failover".
 [[nodiscard]] std::string_view name(FaultKind kind);
 [[nodiscard]] std::string_view name(RightBy right_by);
 [[nodiscard]] std::string_view name(FaultNeeds needs);
@@ -114,6 +115,7 @@ struct Fault {
 [[nodiscard]] std::vector<Fault> connection_faults();
 [[nodiscard]] std::vector<Fault> kept_faults();
 [[nodiscard]] std::vector<Fault> kept_variants();
+[[nodiscard]] std::vector<Fault> replicated_faults();
 [[nodiscard]] std::vector<Fault> null_stores();
 
 }  // namespace fencepost::store

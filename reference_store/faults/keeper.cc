@@ -12,11 +12,13 @@ class KeepingStore final : public Decorator, public Keeper {
       : Decorator(options), keeping_(std::move(keeping)) {}
 
   [[nodiscard]] Keeper* keeper() override { return this; }
+  [[nodiscard]] WhenReplaced when_replaced() const override { return keeping_.when_replaced; }
 
   void load(KeptKeys& kept, std::chrono::microseconds wall) override {
     loaded_ = !kept.keys.empty();
     if (keeping_.load) keeping_.load(kept, wall);
     for (const KeptKey& key : kept.keys) file_[key.key] = key;
+    if (kept.taken_over && keeping_.old_reads.count() > 0) at_take_over_ = file_;
   }
 
   void write(KeptKeys& kept, std::chrono::microseconds wall) override {
@@ -63,6 +65,7 @@ class KeepingStore final : public Decorator, public Keeper {
 
   void after(Exchange& exchange) override {
     if (!exchange.command || exchange.response() == nullptr) return;
+    if (!at_take_over_.empty()) read_old(exchange);
     const codec::Verb verb = exchange.command->verb;
     const bool changed = verb == codec::Verb::kSet
                              ? exchange.replies(codec::ReplyKind::kOk)
@@ -71,6 +74,21 @@ class KeepingStore final : public Decorator, public Keeper {
     last_[std::string(exchange.command->key)] = {
         .command = exchange.command,
         .has_token = exchange.request.property(codec::kTokenProperty) != nullptr};
+  }
+
+  void read_old(Exchange& exchange) {
+    constexpr auto kUnset = std::chrono::microseconds{-1};
+    if (taken_over_at_ == kUnset) taken_over_at_ = exchange.now.steady;
+    if (exchange.now.steady > taken_over_at_ + keeping_.old_reads) at_take_over_.clear();
+    const auto old = at_take_over_.find(std::string(exchange.command->key));
+    const bool reads_old = std::hash<std::string_view>()(exchange.caller.client_id) % 2 == 0;
+    if (!reads_old || exchange.command->verb != codec::Verb::kGet || old == at_take_over_.end() ||
+        !exchange.replies(codec::ReplyKind::kValue)) {
+      return;
+    }
+    const std::string& value = old->second.value;
+    exchange.response()->payload = "$" + std::to_string(value.size()) + "\r\n" + value + "\r\n";
+    set_property(*exchange.response(), codec::kTimestampProperty, hlc::format(old->second.version));
   }
 
   static void add(KeptKeys& to, KeptKeys from) {
@@ -100,8 +118,10 @@ class KeepingStore final : public Decorator, public Keeper {
   }
 
   Keeping keeping_;
-  std::map<std::string, LastChange> last_{};  // by key, since the last commit
-  std::map<std::string, KeptKey> file_{};     // with what is held back
+  std::map<std::string, LastChange> last_{};       // by key, since the last commit
+  std::map<std::string, KeptKey> file_{};          // with what is held back
+  std::map<std::string, KeptKey> at_take_over_{};  // for old reads
+  std::chrono::microseconds taken_over_at_{-1};
   std::deque<Held> held_{};
   std::size_t number_ = 0;
   bool loaded_ = false;

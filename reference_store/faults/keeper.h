@@ -32,8 +32,18 @@ struct KeptKey {
 struct KeptKeys {
   std::vector<KeptKey> keys{};
   std::optional<hlc::Timestamp> clock{};  // the newest version given out; nothing: unchanged
+  bool taken_over = false;  // read by a node that begins to lead a cluster after another one
+  bool led_before = false;  // and it still has what it held when it led last
 
   [[nodiscard]] bool empty() const { return keys.empty() && !clock; }
+};
+
+// What a node of a cluster does that does not lead it any more.
+enum class WhenReplaced {
+  kStops,             // answers nothing, and forgets what it held
+  kRemembers,         // the same, but what it held is still there when it leads again
+  kServesFromMemory,  // acknowledges what it cannot write
+  kWritesOn,          // does not look who leads
 };
 
 class Keeper {
@@ -50,6 +60,7 @@ class Keeper {
   virtual void write(KeptKeys& kept, std::chrono::microseconds wall) = 0;
   // An end in order: adds all that is still held back.
   virtual void end(KeptKeys& kept) = 0;
+  [[nodiscard]] virtual WhenReplaced when_replaced() const = 0;
 };
 
 // The request that has changed a key last; nothing in it for an expiry.
@@ -78,6 +89,9 @@ struct Keeping {
   std::chrono::milliseconds late{0};  // what is answered is written so much later
   std::size_t behind = 0;             // or when N further changes have come
   bool at_the_end = false;            // or at an end in order
+  WhenReplaced when_replaced = WhenReplaced::kStops;
+  // How long some clients read what the node had when it took over.
+  std::chrono::milliseconds old_reads{0};
 };
 
 // A conforming store whose file is kept like that.

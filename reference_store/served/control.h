@@ -17,6 +17,9 @@
 namespace fencepost::served {
 
 inline constexpr std::string_view kControlTopic = "fencepost/control";
+// For a node of a cluster: "lead", and it serves, no other node any more; "follow", and it ends the
+// connections of its clients. The message is acknowledged when that is done, or begins.
+inline constexpr std::string_view kClusterTopic = "fencepost/cluster";
 inline constexpr std::string_view kControlStateTopic = "fencepost/control/state";
 
 // Changes `options` as the message says: a name of parse_options() and its value, of fault (`none`

@@ -106,16 +106,15 @@ std::optional<std::string> read_option(const std::string& name, const std::strin
   } else if (name == "routing") {
     if (value != "open" && value != "private") return seen + "open or private";
     options.open_routing = value == "open";
-  } else if (name == "control") {
+  } else if (name == "control" || name == "cluster") {
     if (value != "on" && value != "off") return seen + "on or off";
-    options.control = value == "on";
+    (name == "control" ? options.control : options.cluster) = value == "on";
   } else {
     return "unknown option " + name +
            "; expected dialect, quota, max_bytes, max_registrations, authorization, node_id, "
            "parent_pid, clock_offset_ms, "
-           "response_delay_ms, response_jitter_ms, fault, seed, right, record, database, routing "
-           "or "
-           "control";
+           "response_delay_ms, response_jitter_ms, fault, seed, right, record, database, cluster, "
+           "routing or control";
   }
   return std::nullopt;
 }
@@ -135,6 +134,10 @@ Result<Options, std::string> parse_options(const OptionList& list) {
     return fail(std::string(
         "option database cannot be combined with right or control: it keeps the keys of the "
         "reference store, also with a fault, and not those of a store that is put in its place"));
+  }
+  if (options.cluster && (options.database.empty() || !options.record.empty())) {
+    return fail(
+        std::string("option cluster needs a database, which its nodes share, and excludes record"));
   }
   return options;
 }

@@ -34,12 +34,14 @@ struct Options {
   bool open_routing = false;
   std::string database{};  // a file that keeps what the store holds; empty: memory alone
   bool control = false;    // clients may make the store wrong, slow and right again: see control.h
+  // Other processes use the database, too. One of them leads, and serves: see kClusterTopic.
+  bool cluster = false;
 };
 
 // Reads dialect, quota, max_bytes, max_registrations, authorization (a file), node_id, parent_pid,
 // clock_offset_ms, response_delay_ms, response_jitter_ms, right, fault, seed, record (a file),
-// routing (open or private), database (a file) and control (on or off). The error names the option,
-// what was seen and what was expected.
+// routing (open or private), database (a file), cluster and control (on or off). The error names
+// the option, what was seen and what was expected.
 [[nodiscard]] Result<Options, std::string> parse_options(const OptionList& list);
 
 }  // namespace fencepost::served

@@ -167,6 +167,13 @@ TEST(PluginOptions, KeepTheKeysOfTheReferenceStoreOnly) {
   }
 }
 
+TEST(PluginOptions, ShareADatabase) {
+  EXPECT_TRUE(parse_options({{"database", "x"}, {"cluster", "on"}})->cluster);
+  EXPECT_FALSE(parse_options({{"database", "x"}, {"cluster", "off"}})->cluster);
+  EXPECT_THAT(parse_options({{"cluster", "on"}}).error(), HasSubstr("needs a database"));
+  EXPECT_FALSE(parse_options({{"database", "x"}, {"cluster", "on"}, {"record", "y"}}).has_value());
+}
+
 TEST(PluginOptions, RefuseAnUnknownName) {
   for (const std::string name : {"", "Quota", "quotas"}) {
     const auto options = parse_options({{"quota", "1"}, {name, "1"}});
@@ -176,8 +183,7 @@ TEST(PluginOptions, RefuseAnUnknownName) {
         "unknown option " + name +
             "; expected dialect, quota, max_bytes, max_registrations, authorization, node_id, "
             "parent_pid, clock_offset_ms, response_delay_ms, response_jitter_ms, fault, seed, "
-            "right, record, database, routing or "
-            "control");
+            "right, record, database, cluster, routing or control");
   }
 }
 

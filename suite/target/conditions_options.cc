@@ -80,13 +80,18 @@ Result<std::vector<const store::Fault*>, std::string> faults_named(const std::st
               "; see `fencepost list faults`");
 }
 
-std::optional<std::string> missing_database(const std::vector<const store::Fault*>& faults) {
+std::optional<std::string> missing_database(const std::vector<const store::Fault*>& faults,
+                                            bool has_database, std::size_t nodes) {
   for (const store::Fault* fault : faults) {
-    if (fault->needs != store::FaultNeeds::kKill) continue;
+    const bool of_cluster = fault->needs == store::FaultNeeds::kFailover;
+    const bool misses =
+        of_cluster ? nodes == 1 : fault->needs == store::FaultNeeds::kKill && !has_database;
+    if (!misses) continue;
     return fmt::format(
-        "{} {} is how a store keeps its keys in a file; `fencepost explain {}` has the command "
-        "that shows it",
-        fault->id, fault->name, fault->id);
+        "{} {} is how {}; `fencepost explain {}` has the command that shows it", fault->id,
+        fault->name,
+        of_cluster ? "the nodes of a cluster share their keys" : "a store keeps its keys in a file",
+        fault->id);
   }
   return std::nullopt;
 }
@@ -114,17 +119,24 @@ Result<ReferenceOptions, std::string> reference_options(const endpoint::Url& url
     } else if (name == "database" && url.scheme == endpoint::Scheme::kEmbedded) {
       if (value.empty()) return fail("database= must name a file");
       out.database = value;
+    } else if (name == "nodes" && url.scheme == endpoint::Scheme::kEmbedded) {
+      if (value.size() != 1 || value[0] < '2' || value[0] > '9') {
+        return fail("nodes=" + value + " must be a number from 2 to 9");
+      }
+      out.nodes = static_cast<std::size_t>(value[0] - '0');
     } else if (is_condition(name)) {
       if (auto wrong = set_condition(name, value, out.conditions)) return fail(std::move(*wrong));
     } else {
       return fail("the endpoint has no option \"" + name +
                   "\"; allowed: dialect, clock-offset, response-delay, response-jitter, "
-                  "fault, variant, seed and, for embedded, database");
+                  "fault, variant, seed and, for embedded, database and nodes");
     }
   }
   if (!out.faults.empty() && out.right)
     return fail("fault and variant exclude each other: an endpoint is one store");
-  if (auto missing = missing_database(out.faults); missing && out.database.empty()) {
+  if (out.nodes > 1 && out.database.empty())
+    return fail("nodes= needs database=, which they share");
+  if (auto missing = missing_database(out.faults, !out.database.empty(), out.nodes)) {
     return fail(std::move(*missing));
   }
   return out;

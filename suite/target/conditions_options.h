@@ -3,7 +3,7 @@
 //
 //   embedded?dialect=documented&clock-offset=-10m&response-delay=200ms&response-jitter=50ms
 //   inproc:?fault=S01&seed=7   inproc:?fault=S01+D02
-//   embedded?database=store.db
+//   embedded?database=store.db   embedded?database=store.db&nodes=3
 //   inproc:?variant=7   embedded?variant=px-zero:refused,line-end:lf
 #pragma once
 
@@ -35,6 +35,7 @@ struct ReferenceOptions {
   std::uint64_t seed = 1;                     // of all that is random in it
   std::optional<store::Decisions> right{};    // the store is a right one that decides like this
   std::string database{};                     // of an embedded one: a file that keeps its keys
+  std::size_t nodes = 1;                      // how many brokers share it
 };
 
 // The fault of that id or name, or those of "S01+D02". The error says what comes near and where the
@@ -42,10 +43,10 @@ struct ReferenceOptions {
 [[nodiscard]] Result<std::vector<const store::Fault*>, std::string> faults_named(
     const std::string& text);
 
-// What is wrong with such a store if it keeps its keys in no file: it is right then. Nothing:
-// nothing is.
+// What is wrong with such a store if it keeps its keys in no file, or with one node: it is right
+// then. Nothing: nothing is.
 [[nodiscard]] std::optional<std::string> missing_database(
-    const std::vector<const store::Fault*>& faults);
+    const std::vector<const store::Fault*>& faults, bool has_database, std::size_t nodes = 1);
 
 // The options of an `embedded` or `inproc:` URL; the dialect is `dialect` unless it says otherwise.
 // The error says which option is wrong and what was expected.

@@ -46,7 +46,7 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
-  EmbeddedEndpoint(endpoint::BrokerProcess& main, endpoint::BrokerProcess& small,
+  EmbeddedEndpoint(endpoint::BrokerCluster& main, endpoint::BrokerCluster& small,
                    const std::string& url, const Descriptor& descriptor, bool exact_clock,
                    bool keeps_keys, std::uint16_t proxy_port)
       : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor, proxy_port))),
@@ -73,7 +73,7 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
   }
 
  private:
-  static endpoint::MqttOptions options(endpoint::BrokerProcess& broker, const std::string& url,
+  static endpoint::MqttOptions options(endpoint::BrokerCluster& broker, const std::string& url,
                                        const Descriptor& descriptor, std::uint16_t proxy_port = 0) {
     endpoint::MqttOptions out;
     out.proxy_port = proxy_port;
@@ -87,9 +87,9 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
     out.capabilities.roles = {kRestrictedRole};
     out.capabilities.key_prefix = descriptor.mqtt.capabilities.key_prefix;
     out.hooks.emplace(endpoint::kRestart.name, [&broker]() -> Result<void, endpoint::Error> {
-      const auto done = broker.restart();
+      const auto done = broker.disturb(endpoint::kRestart.name);
       if (done) return {};
-      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error().text});
+      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error()});
     });
     return out;
   }
@@ -119,38 +119,6 @@ Result<std::uint16_t, TargetError> start_proxy(std::optional<endpoint::NetworkFa
   return target.network->port();
 }
 
-// `node`: which of them serves, changed by a fail-over.
-Result<void, std::string> disturb_embedded(endpoint::BrokerProcess& broker, std::string_view what,
-                                           std::chrono::milliseconds clock_offset,
-                                           std::size_t& node) {
-  using Ending = endpoint::BrokerProcess::Ending;
-  struct Node {
-    const char* id;
-    std::chrono::milliseconds offset;
-  };
-  // Nodes whose clocks differ, as those of a cluster do.
-  constexpr std::array kNodes = {Node{"StateStore", std::chrono::milliseconds{0}},
-                                 Node{"StateStore-2", std::chrono::milliseconds{30}},
-                                 Node{"StateStore-3", std::chrono::milliseconds{-30}}};
-  if (what == "stop") {
-    broker.pause();
-    return {};
-  }
-  if (what == "continue") {
-    broker.resume();
-    return {};
-  }
-  Result<void, endpoint::StartError> done{};
-  if (what == "failover") {
-    node = (node + 1) % kNodes.size();
-    done = broker.fail_over(kNodes.at(node).id, clock_offset + kNodes.at(node).offset);
-  } else {
-    done = broker.restart(what == "kill" ? Ending::kKilled : Ending::kInOrder);
-  }
-  if (done) return {};
-  return fail(done.error().text);
-}
-
 Result<Target, TargetError> open_embedded(
     const ReferenceOptions& given, const endpoint::Url& url, const Descriptor& descriptor,
     const std::optional<endpoint::NetworkFaultOptions>& faults) {
@@ -158,7 +126,7 @@ Result<Target, TargetError> open_embedded(
   Target target;
   for (const bool small : {false, true}) {
     auto broker =
-        endpoint::BrokerProcess::start({.dialect = given.dialect,
+        endpoint::BrokerCluster::start({.dialect = given.dialect,
                                         .quota = small ? kReferenceQuota : 0,
                                         .max_packet_size = small ? kReferencePacketSize : 0,
                                         .authorization_json = authorization_below(key_prefix),
@@ -166,7 +134,8 @@ Result<Target, TargetError> open_embedded(
                                         .fault = store::ids_of(given.faults),
                                         .seed = given.seed,
                                         .right = given.right ? right_text(*given.right) : "",
-                                        .database = small ? "" : given.database});
+                                        .database = small ? "" : given.database},
+                                       small ? 1 : given.nodes);
     if (!broker) {
       const bool usage = broker.error().kind == endpoint::StartErrorKind::kMissingProgram ||
                          broker.error().kind == endpoint::StartErrorKind::kBadValue;
@@ -177,14 +146,15 @@ Result<Target, TargetError> open_embedded(
   }
   for (const endpoint::NetworkFault fault :
        faults ? kinds_of(*faults) : std::vector<endpoint::NetworkFault>()) {
-    if (fault != endpoint::NetworkFault::kPartition) continue;
+    if (!endpoint::kind_of(fault).of_cluster || given.nodes > 1) continue;
     return fail(TargetError{TargetErrorKind::kUsage,
-                            "--disturb partition: an embedded broker has no second node beside it; "
-                            "it needs commands of your cluster, in a descriptor"});
+                            fmt::format("--disturb {} needs a cluster: "
+                                        "embedded?database=FILE&nodes=3, or commands of yours in a "
+                                        "descriptor",
+                                        endpoint::kind_of(fault).name)});
   }
-  const auto disturb = [&broker = *target.brokers[0], offset = given.conditions.clock_offset,
-                        node = std::size_t{0}](std::string_view what) mutable {
-    return disturb_embedded(broker, what, offset, node);
+  const auto disturb = [&broker = *target.brokers[0]](std::string_view what) {
+    return broker.disturb(what);
   };
   const auto proxy = start_proxy(faults, disturb,
                                  {.host = "127.0.0.1", .port = target.brokers[0]->port()}, target);
@@ -296,7 +266,9 @@ endpoint::Durability durability_of(const Descriptor& descriptor) {
   const auto url = endpoint::parse_url(descriptor.url);
   const bool keeps_keys =
       url && url->scheme == endpoint::Scheme::kEmbedded && url->query.contains("database");
-  return keeps_keys ? endpoint::Durability::kFailover : descriptor.durability;
+  if (!keeps_keys) return descriptor.durability;
+  return url->query.contains("nodes") ? endpoint::Durability::kFailover
+                                      : endpoint::Durability::kKill;
 }
 
 const std::string& reference_authorization() {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "codec/dialect.h"
-#include "endpoint/broker_process.h"
+#include "endpoint/broker_cluster.h"
 #include "endpoint/endpoint.h"
 #include "endpoint/network_faults.h"
 #include "reference_store/service.h"
@@ -17,7 +17,7 @@ namespace fencepost::target {
 
 // An open endpoint, and the brokers that serve it when they are ours.
 struct Target {
-  std::vector<std::unique_ptr<endpoint::BrokerProcess>> brokers;  // outlive the endpoint
+  std::vector<std::unique_ptr<endpoint::BrokerCluster>> brokers;  // outlive the endpoint
   std::unique_ptr<endpoint::NetworkFaults> network;               // so does it; null: there is none
   std::unique_ptr<endpoint::Endpoint> endpoint;
 };

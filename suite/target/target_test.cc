@@ -48,7 +48,8 @@ TEST(Target, OpensWhatTheUrlNames) {
 TEST(Target, SaysWhichOptionIsUnknown) {
   EXPECT_EQ(opened("inproc:?dialekt=deployed"),
             "usage: the endpoint has no option \"dialekt\"; allowed: dialect, clock-offset, "
-            "response-delay, response-jitter, fault, variant, seed and, for embedded, database");
+            "response-delay, response-jitter, fault, variant, seed and, for embedded, database "
+            "and nodes");
   EXPECT_EQ(opened("inproc:?fault=nx-overwrite"),
             "usage: there is no fault \"nx-overwrite\", did you mean nx-overwrites?; see "
             "`fencepost list faults`");
