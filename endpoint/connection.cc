@@ -55,13 +55,6 @@ bool Connection::has_enough() const {
 template <typename Done>
 bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
   if (done()) return true;
-  if (timeout <= Duration{0} && stream_->is_plain()) {
-    // What is there can be read without asking whether it is, and without the loop's knowledge.
-    flush();
-    read_some();
-    if (!out_.empty()) rearm();
-    return done();
-  }
   const Duration deadline = steady_now() + timeout;
   attended_ = true;
   rearm();

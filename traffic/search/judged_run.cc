@@ -162,6 +162,7 @@ class Run {
         id, std::move(*connected), id, session_.clock(), std::nullopt, received_.at(client));
     for (const std::string& filter : {made->response_topic(), codec::notification_filter(id)}) {
       if (const auto subscribed = made->raw().subscribe(filter); !subscribed) {
+        made->drain();
         if (!broker_is_wrong(*made)) out_.lost = subscribed.error();
         return nullptr;
       }
@@ -340,7 +341,6 @@ class Run {
 
   // Has the broker done what MQTT 5 forbids a server? Then that is what the run has found.
   bool broker_is_wrong(run::RequestClient& connection) {
-    if (!connection.disconnected()) connection.drain();
     const auto& end = connection.disconnected();
     if (!end || end->section.empty()) return false;
     const auto& exchanges = connection.exchanges();
@@ -420,6 +420,7 @@ class Run {
       if (connection == nullptr) continue;
       if (all_is_well && !connection->disconnected()) {
         connection->raw().await_acknowledgements(options_.acknowledged_within);
+        connection->drain();
         if (broker_is_wrong(*connection)) continue;
       }
       if (all_is_well && may_share(client) && connection->end_registrations(options_.timeout) &&
