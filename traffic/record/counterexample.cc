@@ -212,14 +212,30 @@ std::vector<scenario::Case> cases_of(const search::Counterexample& found, bool k
   return errors.empty() ? cases : std::vector<scenario::Case>{};
 }
 
+// What is notified after a wait is asked for after the next request: a step that waits for it may
+// make the store look for what has expired, before that request can make it forget it.
+scenario::Case looking_late(scenario::Case test_case) {
+  std::vector<scenario::Step>& steps = test_case.steps;
+  for (std::size_t i = 2; i < steps.size(); ++i) {
+    const bool may_swap = std::holds_alternative<scenario::WaitStep>(steps[i - 2].what) &&
+                          std::holds_alternative<scenario::NotificationStep>(steps[i - 1].what) &&
+                          std::holds_alternative<scenario::RequestStep>(steps[i].what);
+    if (may_swap) std::swap(steps[i - 1], steps[i]);
+  }
+  return test_case;
+}
+
 // Nothing where no scenario can say it. Most need no time between their requests, and then the
 // scenario takes none.
 std::optional<Failing> as_scenario(const search::Counterexample& found, const ExploreRun& run,
                                    const Trials& trials) {
-  const std::vector<scenario::Case> quick = cases_of(found, false, run);
-  if (auto failing = failing_case(quick, run, trials)) return failing;
+  std::vector<scenario::Case> cases = cases_of(found, false, run);
   const std::vector<scenario::Case> waiting = cases_of(found, true, run);
-  return waiting == quick ? std::nullopt : failing_case(waiting, run, trials);
+  if (waiting != cases) cases.insert(cases.end(), waiting.begin(), waiting.end());
+  for (std::size_t i = 0, size = cases.size(); i < size; ++i) {
+    if (auto late = looking_late(cases[i]); late != cases[i]) cases.push_back(std::move(late));
+  }
+  return failing_case(cases, run, trials);
 }
 
 Saved save_scenario(const Failing& failing, const search::Counterexample& found,

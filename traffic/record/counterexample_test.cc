@@ -8,8 +8,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "codec/notification.h"
+#include "codec/topics.h"
 #include "endpoint/in_process.h"
-#include "reference_store/faults/fault.h"
+#include "reference_store/faults/decorator.h"
 #include "suite/testing/built_in_library.h"
 #include "suite/testing/temporary_folder.h"
 #include "traffic/search/saved_workload.h"
@@ -28,15 +30,18 @@ using testing::StartsWith;
 
 const std::atomic<bool> kNeverStop{false};
 
-// A store with this fault, or, of "", the right one.
-std::unique_ptr<endpoint::Endpoint> store(std::string_view fault) {
+// Null: the right one.
+std::unique_ptr<endpoint::Endpoint> store(const store::MakeHandler& make) {
   endpoint::InProcessOptions options;
-  if (const store::Fault* found = store::find_fault(fault)) {
-    options.make_store = [found](const store::ServiceOptions& service) {
-      return found->make(service, 1);
-    };
+  if (make != nullptr) {
+    options.make_store = [make](const store::ServiceOptions& service) { return make(service, 1); };
   }
   return endpoint::make_in_process_endpoint(std::move(options));
+}
+// With this fault, or, of "", the right one.
+std::unique_ptr<endpoint::Endpoint> store(std::string_view fault) {
+  const store::Fault* found = store::find_fault(fault);
+  return store(found == nullptr ? store::MakeHandler() : found->make);
 }
 
 std::vector<std::string> files_in(const std::filesystem::path& folder) {
@@ -68,10 +73,13 @@ class CounterexampleTest : public testing::Test {
   }
   Result<std::string, std::string> save_at(std::string_view fault,
                                            const search::Counterexample& found) {
-    const auto endpoint = store(fault);
+    return save_at(*store(fault), found);
+  }
+  Result<std::string, std::string> save_at(endpoint::Endpoint& endpoint,
+                                           const search::Counterexample& found) {
     int number = 0;
     return save(found, run_,
-                {.endpoint = *endpoint,
+                {.endpoint = endpoint,
                  .new_run_id = [&number] { return "run" + std::to_string(++number); },
                  .stop = kNeverStop});
   }
@@ -83,6 +91,44 @@ class CounterexampleTest : public testing::Test {
                   .explore = {},
                   .suite = {},
                   .save = (folder_.path() / "found").string()};
+};
+
+// --- stores with one fault each ------------------------------------------------------------------
+
+// Takes the colon, which follows 9 in ASCII, for a digit.
+void read_a_colon_as_10(codec::Message& request) {
+  const std::size_t at = request.payload.find("$:\r\n");
+  if (at != std::string::npos) request.payload.replace(at + 1, 1, "10");
+}
+
+void notify_no_px_of_1(store::Exchange& exchange) {
+  if (!exchange.command || exchange.command->expires_after != 1ms) return;
+  std::erase_if(exchange.out, [](const store::Delivery& each) { return !each.client_id.empty(); });
+}
+
+// It notifies an expiry when the next request for the key comes, but not if that is a SET NX.
+class NxForgetsTheExpiry final : public store::Decorator {
+ public:
+  using Decorator::Decorator;
+
+  void expire(const store::Instant& now, std::vector<store::Delivery>& /*out*/) override {
+    Decorator::expire(now, expired_);
+  }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    expire(now, out);
+    const auto command = codec::parse_command(request.payload, dialect());
+    std::erase_if(expired_, [&](const store::Delivery& each) {
+      const auto target = codec::parse_notification_topic(each.message.topic);
+      const bool is_noticed = command && target && target->key == command->key;
+      if (is_noticed && command->condition != codec::Condition::kIfAbsent) out.push_back(each);
+      return is_noticed;
+    });
+    return Decorator::handle(caller, request, now, out);
+  }
+
+ private:
+  std::vector<store::Delivery> expired_;
 };
 
 // --- texts ---------------------------------------------------------------------------------------
@@ -205,6 +251,45 @@ TEST_F(CounterexampleTest, IsSavedAsAScenarioThatFailsAgain) {
   // The same again is the same file.
   ASSERT_TRUE(save_at("S01", found));
   EXPECT_EQ(files_in(run_.save), files);
+}
+
+// What nobody thinks of is in the enumeration, and what is left of it is no more than is needed.
+TEST_F(CounterexampleTest, OfAnEnumerationIsTheSmallest) {
+  struct Wrong {
+    store::MakeHandler make;
+    std::size_t depth;
+    std::string smallest;
+    std::string step;  // which fails
+  };
+  for (const auto& [make, depth, smallest, step] : {
+           Wrong{store::with_request(read_a_colon_as_10), 2,
+                 "c0 raw \"*3\\r\\n$3\\r\\nSET\\r\\n$1\\r\\nk\\r\\n$:\\r\\n0123456789\\r\\n\" "
+                 "ts=now\n",
+                 "expect: {reply: {error: syntax}, cites: ERR-SYNTAX-1}"},
+           Wrong{store::with_exchange(notify_no_px_of_1), 1,
+                 "c0 KEYNOTIFY k0\nc0 SET k0 \"a\" PX 1\n",
+                 "notification: {key: k, operation: set, value: a, ts: {equals: v1}, cites: "
+                 "NTF-SEND-1}"},
+           Wrong{store::with_decorator<NxForgetsTheExpiry>(), 1,
+                 "c0 KEYNOTIFY k0\nc0 SET k0 \"a\" PX 100\nwait 150\nc0 SET k0 \"a\" NX\n",
+                 "notification: {key: k, operation: delete, cites: NTF-EXPIRY-1}"},
+       }) {
+    const workload::Enumeration all(depth);
+    search::ExploreOptions options = run_.explore;
+    options.all = &all;
+    if (depth > 1) options.first_example = workload::Enumeration(depth - 1).size();
+    const auto endpoint = store(make);
+    const auto result =
+        search::explore(*endpoint, options, kNeverStop, [](const search::ExploreProgress&) {});
+    ASSERT_THAT(result.found, testing::SizeIs(1)) << smallest;
+    EXPECT_EQ(workload::to_text(result.found[0].trace), smallest);
+    const std::string own = std::to_string(smallest.size());
+    run_.save = (folder_.path() / own).string();
+    ASSERT_TRUE(save_at(*endpoint, result.found[0]));
+    const std::vector<std::string> files = files_in(run_.save);
+    ASSERT_THAT(files, testing::ElementsAre(EndsWith(".yaml"))) << smallest;
+    EXPECT_THAT(folder_.read(own + "/" + files[0]), HasSubstr(step));
+  }
 }
 
 TEST_F(CounterexampleTest, IsSavedAsTheWorkloadWhereNoScenarioFails) {

@@ -434,6 +434,8 @@ class Explorer {
     constexpr std::array<Change, 9> kSimpler = {
         [](Operation& operation) { operation.token = {}; },
         [](Operation& operation) {
+          // A payload that a store takes for a SET would be refused for another reason without one.
+          if (operation.kind == workload::Kind::kRawPayload) return;
           operation.timestamp = workload::default_timestamp(operation.kind);
         },
         [](Operation& operation) {

@@ -338,6 +338,26 @@ TEST(Enumeration, EndsWithRequestsThatTellTheStatesApart) {
             answers(*workload::parse_trace(kept_for_a_minute), later));
 }
 
+// Where time has to be waited for, a PX becomes one that leaves time for requests, but for the
+// shortest.
+TEST(JudgedRun, KeepsAPxOf1) {
+  const auto endpoint = endpoint::make_in_process_endpoint({});
+  const auto session = endpoint->open_session();
+  ASSERT_TRUE(session);
+  JudgedRunOptions options{
+      .key_prefix = "p/", .client_id_prefix = "c", .short_expiry = 300ms, .keeps_packets = true};
+  options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  const auto trace =
+      workload::parse_trace("c0 SET k0 \"v\" PX 2\nc0 SET k0 \"v\" PX 1\nwait 10\nc0 GET k0\n");
+  ASSERT_TRUE(trace) << trace.error();
+  const JudgedRun run = run_judged(**session, *trace, options);
+  ASSERT_FALSE(run.rejection) << run.rejection->judgement.because;
+  ASSERT_GT(run.packets.size(), 6U);
+  EXPECT_TRUE(run.packets[0].message.payload.ends_with("\r\n300\r\n"));
+  EXPECT_TRUE(run.packets[2].message.payload.ends_with("\r\n1\r\n"));
+  EXPECT_EQ(run.packets[5].message.payload, "$-1\r\n");
+}
+
 TEST(JudgedRun, LeavesItsConnectionsToTheNext) {
   const auto endpoint = endpoint::make_in_process_endpoint({});
   const auto session = endpoint->open_session();

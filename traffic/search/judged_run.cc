@@ -162,6 +162,7 @@ class Run {
         id, std::move(*connected), id, session_.clock(), std::nullopt, received_.at(client));
     for (const std::string& filter : {made->response_topic(), codec::notification_filter(id)}) {
       if (const auto subscribed = made->raw().subscribe(filter); !subscribed) {
+        made->drain();
         if (!broker_is_wrong(*made)) out_.lost = subscribed.error();
         return nullptr;
       }
@@ -262,7 +263,8 @@ class Run {
           *command.expires_after < kMaxExpiryToShorten) {
         stretch_ = static_cast<double>(options_.short_expiry->count()) /
                    static_cast<double>(command.expires_after->count());
-        command.expires_after = *options_.short_expiry;
+        // One of 1 ms is over before anything can be asked, as it stands.
+        if (command.expires_after->count() > 1) command.expires_after = *options_.short_expiry;
       }
       out.payload = codec::encode(command);
       written_.insert_or_assign(keys_.at(operation.key), true);
@@ -341,7 +343,6 @@ class Run {
 
   // Has the broker done what MQTT 5 forbids a server? Then that is what the run has found.
   bool broker_is_wrong(run::RequestClient& connection) {
-    if (!connection.disconnected()) connection.drain();
     const auto& end = connection.disconnected();
     if (!end || end->section.empty()) return false;
     const auto& exchanges = connection.exchanges();
@@ -424,6 +425,7 @@ class Run {
       if (connection == nullptr) continue;
       if (all_is_well && !connection->disconnected()) {
         connection->raw().await_acknowledgements(options_.acknowledged_within);
+        connection->drain();
         if (broker_is_wrong(*connection)) continue;
       }
       if (all_is_well && may_share(client) && connection->end_registrations(options_.timeout) &&
