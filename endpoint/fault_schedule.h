@@ -55,6 +55,11 @@ struct NetworkFaultKind {
   bool may_lose = false;    // a store may lose something then: it declares whether
   std::string_view undo{};  // what is done to the broker when the time is over; empty: nothing
   bool of_cluster = false;  // it takes several nodes
+  // Of the bytes of one direction (Strike::up).
+  [[nodiscard]] constexpr bool is_one_way() const {
+    return fault == NetworkFault::kDelay || fault == NetworkFault::kStall ||
+           fault == NetworkFault::kCutPacket;
+  }
 };
 
 // In the order of the enumeration.

@@ -88,6 +88,10 @@ class PlanLoader {
                                                      kind.name, key));
     }
     if (const auto where = node.member("direction"); where.is_defined()) {
+      if (!kind.of_broker && !kind.is_one_way()) {
+        reader_.diagnose(where,
+                         fmt::format("{} has no direction; leave out `direction`", kind.name));
+      }
       const auto text = reader_.text(where, "direction");
       if (text && *text != "to-broker" && *text != "to-client") {
         reader_.diagnose(where, "direction must be to-broker or to-client, not \"" + *text + "\"");

@@ -53,6 +53,8 @@ TEST(FaultPlan, NamesWhatIsWrong) {
        "p.yaml:1:42: kill takes no time; leave out `for`"},
       {"disturbances: [{at: 1s, kind: kill, connection: 2}]",
        "p.yaml:1:49: kill strikes the broker and no connection; leave out `connection`"},
+      {"disturbances: [{at: 1s, kind: half-open, direction: to-broker}]",
+       "p.yaml:1:53: half-open has no direction; leave out `direction`"},
       {"disturbances: [{at: 1s, kind: stall, direction: up}]",
        "p.yaml:1:49: direction must be to-broker or to-client, not \"up\""},
       {"{disturbances: [{at: 2s, kind: reset}], repeat: 2s}",
