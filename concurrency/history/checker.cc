@@ -296,7 +296,7 @@ Verdict Checker::verdict_of(Key& key) {
     // Req: VER-OPEN-4, VER-OPEN-2: the new version of a deletion need not move the clock, so that a
     // SET may get the same one. It does not say then which value was deleted.
     if (out.answer == Answer::kViolation && deletions_are_fresh()) {
-      KeyHistory history = key.history.without_versions_of_deletions();
+      KeyHistory history = key.history.with_fresh_deletions();
       out = judge_key(history, bounds_, limits_);
     }
   }

@@ -156,18 +156,20 @@ KeyHistory KeyHistory::without_versions() const {
   return out;
 }
 
-KeyHistory KeyHistory::without_versions_of_deletions() const {
+KeyHistory KeyHistory::with_fresh_deletions() const {
   KeyHistory out = *this;
-  for (Entry& entry : out.entries_) {
-    if (entry.outcome == Outcome::kDeleted) entry.version = kNone;
-  }
+  out.fresh_deletions_ = true;
   return out;
+}
+
+bool KeyHistory::names_value(const Entry& entry) const {
+  const Index at = rank(entry);
+  return at != kNone && is_known(at) && !(fresh_deletions_ && entry.outcome == Outcome::kDeleted);
 }
 
 bool KeyHistory::has_fresh_deletion() const {
   return std::any_of(entries_.begin(), entries_.end(), [this](const Entry& entry) {
-    const Index at = entry.outcome == Outcome::kDeleted ? rank(entry) : kNone;
-    return at != kNone && !is_known(at);
+    return entry.outcome == Outcome::kDeleted && entry.version != kNone && !names_value(entry);
   });
 }
 

@@ -108,8 +108,9 @@ class KeyHistory {
   // The same without versions, to be resolved.
   [[nodiscard]] KeyHistory without_versions() const;
 
-  // The same with nothing that responses to deletions say of versions, to be resolved.
-  [[nodiscard]] KeyHistory without_versions_of_deletions() const;
+  // The same, but each version of a deletion may be a new one, also where a SET has it; to be
+  // resolved.
+  [[nodiscard]] KeyHistory with_fresh_deletions() const;
 
   // The same with each request carried out once at most, to be resolved.
   [[nodiscard]] KeyHistory without_seconds() const;
@@ -142,7 +143,10 @@ class KeyHistory {
   [[nodiscard]] std::size_t rank_count() const { return by_rank_.size(); }
   // A SET or a GET has named it: it belongs to a value.
   [[nodiscard]] bool is_known(Index rank) const { return known_[by_rank_[rank]]; }
-  // A deletion has named a version that belongs to no value. (Req: VER-OPEN-4)
+  // Its version belongs to a value for certain: that of a deletion may be a new one (Req:
+  // VER-OPEN-4).
+  [[nodiscard]] bool names_value(const Entry& entry) const;
+  // A deletion has named a version that belongs to no value.
   [[nodiscard]] bool has_fresh_deletion() const;
   // The entry which has written it; kNone when no SET that was answered did, and several without
   // reply may have.
@@ -184,6 +188,7 @@ class KeyHistory {
   std::vector<Index> readers_{};  // by version: the first
   std::vector<Flaw> flaws_{};
   std::optional<hlc::Timestamp> oldest_{};
+  bool fresh_deletions_ = false;  // all of them
 };
 
 }  // namespace fencepost::history

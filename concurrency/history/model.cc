@@ -122,13 +122,12 @@ void Model::step_deleted(const State& before, const Entry& entry, States& out) c
   // Req: VER-OPEN-4: the version of what was deleted, or a fresh one that is greater.
   const Index rank = history_.rank(entry);
   if (rank != kNone) {
-    if (history_.is_known(rank)) {
-      if (!bind(after, rank)) return;
-    } else if (rank < before.floor) {
-      // A fresh version has to be greater than what was written. It is no floor for what comes:
-      // Req: VER-UPDATE-3 is of SETs.
-      return;
-    }
+    const bool is_deleted_one = history_.is_known(rank) && bind(after, rank);
+    // A fresh version has to be greater than what was written. It is no floor for what comes:
+    // Req: VER-UPDATE-3 is of SETs.
+    const bool is_fresh = !history_.names_value(entry) && rank >= before.floor;
+    if (!is_deleted_one && !is_fresh) return;
+    if (is_fresh) after = before;
   }
   // Token and expiry go with the key (Req: FT-DELETE-1, SET-PX-6), what its versions were does not.
   out.add(State{.floor = after.floor});

@@ -159,9 +159,8 @@ class Search {
     const auto& entries = history_.entries();
     std::vector<std::pair<Index, Index>> exact;  // class, entry
     for (Index i = 0; i < entries.size(); ++i) {
+      if (!history_.names_value(entries[i])) continue;
       const Index rank = history_.rank(entries[i]);
-      // Req: VER-OPEN-4: a fresh version of a deletion is that of no value.
-      if (rank == kNone || !history_.is_known(rank)) continue;
       const bool writes = entries[i].writes_value() && entries[i].outcome != Outcome::kNotApplied;
       exact.emplace_back(2 * rank + (writes ? 0 : 1), i);
     }

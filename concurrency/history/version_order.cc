@@ -157,9 +157,10 @@ class Decider {
   bool classify() {
     const auto& entries = history_.entries();
     class_.assign(entries.size(), kNone);
+    // Req: VER-OPEN-4 leaves that to the store. Such a version does not say what was deleted.
+    if (history_.has_fresh_deletion()) return leave("a DEL returned a fresh version");
     for (Index rank = 0; rank < versions_.size(); ++rank) {
-      // Req: VER-OPEN-4 leaves that to the store. Such a version does not say what was deleted.
-      if (!history_.is_known(rank)) return leave("a DEL returned a fresh version");
+      if (!history_.is_known(rank)) return leave("a version belongs to no value");
       versions_[rank].writer = history_.writer(rank);
       if (versions_[rank].writer == kNone) return leave("several SETs may have written a version");
     }

@@ -25,10 +25,19 @@ struct Key {
 
 class Naive {
  public:
-  Naive(const std::vector<Operation>& operations, const Bounds& bounds)
-      : operations_(operations), bounds_(bounds) {}
+  Naive(const std::vector<Operation>& operations, const Bounds& bounds,
+        std::optional<bool> fresh_deletions)
+      : operations_(operations),
+        bounds_(bounds),
+        fresh_deletions_(fresh_deletions.value_or(has_fresh_deletion())) {}
 
   bool run() { return explore(0, Key{}); }
+
+  [[nodiscard]] bool has_fresh_deletion() const {
+    return std::any_of(operations_.begin(), operations_.end(), [&](const Operation& one) {
+      return one.outcome == Outcome::kDeleted && one.version && !notified(*one.version);
+    });
+  }
 
  private:
   [[nodiscard]] static bool answered(const Operation& operation) {
@@ -179,14 +188,12 @@ class Naive {
   void remove(const Key& key, const Operation& operation, std::vector<Key>& out) const {
     Key after{.newest = key.newest};
     if (operation.outcome == Outcome::kDeleted && operation.version) {
-      if (notified(*operation.version)) {
-        std::vector<Key> fits;
-        with_version(key, operation.version, fits);
-        if (fits.empty()) return;
-        after.newest = fits.front().newest;
-      } else if (key.newest && *operation.version <= *key.newest) {
-        return;
-      }
+      const bool may_be_old = notified(*operation.version);
+      std::vector<Key> fits;
+      if (may_be_old) with_version(key, operation.version, fits);
+      for (const Key& fit : fits) out.push_back({.newest = fit.newest});
+      const bool may_be_new = !may_be_old || fresh_deletions_;
+      if (!may_be_new || (key.newest && *operation.version <= *key.newest)) return;
     }
     out.push_back(after);
   }
@@ -236,14 +243,20 @@ class Naive {
 
   const std::vector<Operation>& operations_;
   Bounds bounds_;
+  bool fresh_deletions_;
   std::unordered_map<std::uint32_t, std::vector<Key>> seen_{};
 };
 
 }  // namespace
 
-bool naive_has_order(const std::vector<Operation>& operations, const Bounds& bounds) {
+bool naive_has_order(const std::vector<Operation>& operations, const Bounds& bounds,
+                     std::optional<bool> fresh_deletions) {
   FENCEPOST_CHECK(operations.size() <= kMaxNaiveOperations);
-  return Naive(operations, bounds).run();
+  return Naive(operations, bounds, fresh_deletions).run();
+}
+
+bool naive_has_fresh_deletion(const std::vector<Operation>& operations) {
+  return Naive(operations, {}, false).has_fresh_deletion();
 }
 
 }  // namespace fencepost::history
