@@ -21,6 +21,7 @@ import shlex
 import subprocess
 import sys
 import tempfile
+import urllib.parse
 
 UNKNOWN = "NOASSERTION"
 # The names of Debian's copyright files, https://www.debian.org/doc/packaging-manuals/copyright-format/1.0/, and those of SPDX.
@@ -34,22 +35,36 @@ def run(*command, **options):
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, **options).stdout
 
 
+def command_of(build, target):
+    return run("ninja", "-C", build, "--quiet", "-t", "commands", "-s", target)
+
+
 def linked_files(build, target):
     """The files outside of the build that the linker took, from linking once more, to nowhere."""
-    command = run("ninja", "-C", build, "--quiet", "-t", "commands", "-s", target)
+    command = command_of(build, target)
     with tempfile.TemporaryDirectory() as folder:
         again = command.replace(f" -o {target} ", f" -o {shlex.quote(folder)}/program -Wl,-t,-t ")
         if again == command:
             sys.exit(f"sbom: ninja does not say how {target} is linked: {command}")
-        lines = run("bash", "-c", again, cwd=build).splitlines()
-    found = [LINKED.match(line.strip()) for line in lines]
+        # What the linker warns of, the build has shown already.
+        done = subprocess.run(["bash", "-c", again], cwd=build, check=False, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"sbom: {target} cannot be linked again: {done.stderr}")
+    found = [LINKED.match(line.strip()) for line in done.stdout.splitlines()]
     return {os.path.realpath(match[1] or match[2]) for match in found if match}
+
+
+def objects_of(build, target):
+    """The objects of the build that a target is linked of, also by its libraries. Their other inputs are not in it."""
+    words = [word for word in shlex.split(command_of(build, target)) if not word.startswith(("/", "-"))]
+    objects = {word for word in words if word.endswith(".o")}
+    libraries = {word for word in words if word.endswith(".a") and word != target}
+    return objects.union(*(objects_of(build, library) for library in libraries))
 
 
 def header_files(build, target):
     """The headers outside of the source that the objects of a target were compiled with."""
-    objects = [name for name in run("ninja", "-C", build, "-t", "inputs", target).splitlines() if name.endswith((".o", ".pch"))]
-    lines = run("ninja", "-C", build, "-t", "deps", *objects).splitlines()
+    lines = run("ninja", "-C", build, "-t", "deps", *sorted(objects_of(build, target))).splitlines()
     return {os.path.realpath(line.strip()) for line in lines if line.startswith("    /usr/")}
 
 
@@ -92,12 +107,13 @@ def described(name, version, purpose, **more):
 
 
 def library(package):
-    version, source, source_version, machine = run(
-        "dpkg-query", "-W", "-f", "${Version} ${source:Package} ${source:Version} ${Architecture}\n", package).splitlines()[0].split()
-    locator = f"pkg:deb/debian/{package.replace('+', '%2B')}@{version.replace('+', '%2B').replace(':', '%3A')}?arch={machine}"
+    asked = "${Version} ${source:Package} ${source:Version} ${Architecture}\n"
+    version, source, source_version, machine = run("dpkg-query", "-W", "-f", asked, package).splitlines()[0].split()
+    locator = f"pkg:deb/debian/{urllib.parse.quote(package)}@{urllib.parse.quote(version)}?arch={machine}"
     return described(package, version, "LIBRARY", supplier="Organization: Debian", licenseDeclared=licence_of(package),
                      sourceInfo=f"made from the Debian source package {source} {source_version}",
-                     externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": locator}])
+                     externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
+                                    "referenceLocator": locator}])
 
 
 def related(one, kind, other):
@@ -110,12 +126,14 @@ def document(build, tree, name, version, time):
         target = f"bin/{path.name}"
         digest = hashlib.sha256(path.read_bytes()).hexdigest()
         program = described(path.name, version, "APPLICATION", licenseDeclared="Apache-2.0", supplier=UNKNOWN,
-                            packageFileName=str(path.relative_to(tree)), checksums=[{"algorithm": "SHA256", "checksumValue": digest}])
+                            packageFileName=str(path.relative_to(tree)),
+                            checksums=[{"algorithm": "SHA256", "checksumValue": digest}])
         files = linked_files(build, target)
         shared = {file for file in files if ".so" in file}
         kinds = {"STATIC_LINK": packages_of(files - shared), "DYNAMIC_LINK": packages_of(shared),
                  "CONTAINS": packages_of(header_files(build, target))}
-        # Of a library that is linked, the headers belong to the same package, or say nothing more.
+        # A package is named once: by its library, if that is linked. A .so of its -dev package only names others.
+        kinds["DYNAMIC_LINK"] -= kinds["STATIC_LINK"]
         kinds["CONTAINS"] -= kinds["STATIC_LINK"] | kinds["DYNAMIC_LINK"]
         programs.append(program)
         relations.append(related("SPDXRef-DOCUMENT", "DESCRIBES", program["SPDXID"]))
