@@ -1,8 +1,8 @@
 # What is installed, and the packages: cmake --install BUILD --prefix DIR, or ci/package.
 # The program finds its plugin from where it stands itself, so that the tree may be moved.
 include(GNUInstallDirs)
-# Who answers for the package: name <address>. For one that is no release nobody does: .invalid is reserved for addresses that do
-# not exist. docs/RELEASING.md
+# Who answers for the package: name <address>. For one that is no release nobody does: .invalid is reserved for addresses
+# that do not exist. docs/RELEASING.md
 set(FENCEPOST_CONTACT "$ENV{FENCEPOST_CONTACT}")
 if(NOT FENCEPOST_CONTACT)
   set(FENCEPOST_CONTACT "Nobody <nobody@fencepost.invalid>")
