@@ -1,8 +1,12 @@
 # What is installed, and the packages: cmake --install BUILD --prefix DIR, or ci/package.
 # The program finds its plugin from where it stands itself, so that the tree may be moved.
 include(GNUInstallDirs)
-set(FENCEPOST_CONTACT "Fencepost maintainers <maintainers@fencepost.example>" CACHE STRING
-  "Who answers for the package: name and address")
+# Who answers for the package: name <address>. For one that is no release nobody does: .invalid is reserved for addresses
+# that do not exist. docs/RELEASING.md
+set(FENCEPOST_CONTACT "$ENV{FENCEPOST_CONTACT}")
+if(NOT FENCEPOST_CONTACT)
+  set(FENCEPOST_CONTACT "Nobody <nobody@fencepost.invalid>")
+endif()
 set(made ${PROJECT_BINARY_DIR}/made_by_fencepost)
 
 install(TARGETS fencepost RUNTIME DESTINATION bin)
