@@ -158,7 +158,7 @@ class Checker {
   SharedClock clock_{};
   OrderObservation order_{};
   Index added_ = 0;
-  // Does the store answer deletions with new versions, as of when there were so many operations?
+  // Does the store answer deletions with new versions? As of when that many had been added.
   bool fresh_deletions_ = false;
   std::optional<Index> looked_for_them_at_{};
   bool restarted_ = false;
