@@ -6,6 +6,8 @@
 #include <set>
 
 #include "codec/command.h"
+#include "codec/message.h"
+#include "hlc/hlc.h"
 #include "suite/judge/reply_rule.h"
 
 namespace fencepost::judge {
@@ -57,6 +59,12 @@ ReplyFacts seen_reply(const ReceivedReply& reply) {
           .error = reply.error(),
           .empty_value = decoded.kind == ReplyKind::kValue && decoded.value.empty(),
           .removed = decoded.kind == ReplyKind::kCount && decoded.count > 0};
+}
+
+std::optional<hlc::Timestamp> token_of(const Exchange& exchange) {
+  const std::string* text = exchange.request.property(codec::kTokenProperty);
+  auto token = hlc::parse(text == nullptr ? "" : *text);
+  return token ? std::optional(*std::move(token)) : std::nullopt;
 }
 
 class Suspicion {
@@ -147,11 +155,16 @@ class Suspicion {
 };
 
 void add_candidates_of_reply(Suspicion& found, const codec::Command& command,
-                             const ReplyFacts& wanted, const ReceivedReply& reply) {
+                             const std::optional<hlc::Timestamp>& token, const ReplyFacts& wanted,
+                             const ReceivedReply& reply) {
   const ReplyFacts seen = seen_reply(reply);
   const bool token_wanted = is_of_token(wanted.error);
   const bool token_seen = is_of_token(seen.error);
   if (token_wanted && !token_seen) found.of_token_that_is_missing();
+  // Then what decides is behind the wall clock.
+  const auto& held = found.past().token;
+  const bool close = held && token && held->wall_ms == token->wall_ms;
+  if (token_wanted != token_seen && close) found.add("HLC-ORDER-1");
   if (token_seen && !token_wanted) found.of_token_that_is_there();
   const Presence should = presence_by(command, wanted);
   const Presence is = presence_by(command, seen);
@@ -206,7 +219,7 @@ std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestSte
       const auto wanted = reply_facts(outcome);
       if (!wanted) return {};
       Suspicion of_one(command->key, exchange.sent, keys);
-      add_candidates_of_reply(of_one, *command, *wanted, *exchange.reply);
+      add_candidates_of_reply(of_one, *command, token_of(exchange), *wanted, *exchange.reply);
       const Rules rules = of_one.take();
       if (first) common = rules;
       std::erase_if(common, [&](const std::string& rule) { return !rules.contains(rule); });

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -52,6 +53,17 @@ bool is_old(const Exchange& exchange) {
   return timestamp && timestamp->wall_ms + kBehind < static_cast<std::uint64_t>(exchange.sent_ms);
 }
 
+// Is a timestamp that the request has no later than it may be by what the store has answered,
+// though that is further ahead than a store's clock may be? Then its versions have left its clock.
+bool is_of_moved_clock(const Exchange& exchange, std::string_view property, const KeyStates& keys) {
+  constexpr std::uint64_t kAllowed = 60'000;  // ms. Req: HLC-SKEW-1
+  const std::string* text = exchange.request.property(property);
+  const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
+  const std::uint64_t latest = keys.latest_version_ms();
+  return timestamp && latest > static_cast<std::uint64_t>(exchange.sent_ms) + kAllowed &&
+         timestamp->wall_ms <= latest + kAllowed;
+}
+
 template <typename Kind>
 bool are_all(const scenario::Expectation& expect) {
   return std::all_of(expect.outcomes.begin(), expect.outcomes.end(), [](const auto& outcome) {
@@ -76,6 +88,13 @@ std::string_view rule_of_either(const scenario::Expectation& expect, const Excha
       });
   const bool reads = exchange.verb == codec::Verb::kGet && exchange.reply->is(ReplyKind::kValue);
   return reads && carried_out ? "GET-HIT-3" : "";
+}
+
+// Is it what the last SET was to replace, and no GET has shown that it did?
+bool is_replaced(const KeyPast& past, const ReceivedReply& reply) {
+  if (!reply.is(codec::ReplyKind::kValue) || past.write != "SET-WRITE-2" || past.read) return false;
+  const std::size_t value = std::hash<std::string_view>()(reply.decoded->value);
+  return past.last_value != value && past.values.contains(value);
 }
 
 }  // namespace
@@ -127,6 +146,7 @@ std::string_view rule_of_reply(const scenario::RequestStep& step, const Exchange
     const std::string_view effect = keys.rule_of_effect(command->key);
     // An expiry comes after the effects of the last request.
     if (carried_out && !before.expired && !effect.empty()) return effect;
+    if (is_replaced(keys.past_of(command->key), *exchange.reply)) return "SET-WRITE-2";
   }
   return requirement_of(request_facts(exchange), before, *wanted);
 }
@@ -180,6 +200,7 @@ std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys
     case ErrorCode::kMalformedTimestamp:
       return "HLC-PARSE-2";
     case ErrorCode::kTimestampTooFarAhead:
+      if (is_of_moved_clock(exchange, codec::kTimestampProperty, keys)) return "HLC-SKEW-6";
       return is_old(exchange) ? "HLC-SKEW-3" : "HLC-SKEW-5";
     case ErrorCode::kQuotaExceeded:
       return "QUOTA-KEYS-3";
@@ -187,6 +208,7 @@ std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys
     case ErrorCode::kWrongArgumentCount:
       return rule_of_grammar(*command);
     case ErrorCode::kTokenTooFarAhead:
+      return is_of_moved_clock(exchange, codec::kTokenProperty, keys) ? "HLC-SKEW-6" : "";
     case ErrorCode::kUnknownCommand:
     case ErrorCode::kEmptyKey:
       return {};

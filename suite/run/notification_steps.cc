@@ -246,7 +246,12 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   if (notified.message.property(codec::kTimestampProperty) != nullptr) {
     ++state.result.versioned_notifications;
   }
-  if (auto problem = awaited.attribution(std::move(payload), state, notified.key)) return problem;
+  if (auto problem = awaited.attribution(std::move(payload), state, notified.key)) {
+    if (!state.clients.told_again(notified)) return problem;
+    const std::string rule = state.clients.rule_of_unexpected(awaited.observer, notified);
+    problem->attribution = {.requirement = rule, .direct = rule};
+    return problem;
+  }
   if (auto problem = awaited.attribution(judge_flags(step, notified.message), state))
     return problem;
   auto property =
@@ -271,12 +276,12 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
   const Notified first = std::move(queue.front());
   queue.pop_front();
   if (first.key == fence) return std::nullopt;
-  const std::string rule = state.clients.rule_of_unexpected(observer, first.key);
-  return Problem{
-      .message = "a notification that must not be sent",
-      .expected = "no notification",
-      .actual = shown(first),
-      .attribution = {.requirement = rule == "KEY-BINARY-1" ? rule : step.cites, .direct = rule}};
+  const std::string rule = state.clients.rule_of_unexpected(observer, first);
+  const bool itself = rule == "KEY-BINARY-1" || state.clients.told_again(first);
+  return Problem{.message = "a notification that must not be sent",
+                 .expected = "no notification",
+                 .actual = shown(first),
+                 .attribution = {.requirement = itself ? rule : step.cites, .direct = rule}};
 }
 
 // Is there to be one, as far as it depends on an earlier open outcome?
