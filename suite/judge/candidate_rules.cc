@@ -86,7 +86,8 @@ class Suspicion {
     for (const std::string_view rule : past_.refusals) add(rule);
   }
   void of_expiry_too_early() {
-    add(past_.retimed);
+    // Any expiry that is too short ends that of a renewal too early, too.
+    add(past_.retimed == "SET-NEX-5" ? "SET-PX-5" : past_.retimed);
     if (before_.expires) add("SET-PX-2");
   }
   void of_loss() {

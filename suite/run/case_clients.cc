@@ -356,9 +356,13 @@ bool CaseClients::any_exchange(const auto& holds) const {
 std::optional<codec::Operation> CaseClients::told_again(const Notified& notified) const {
   const auto decoded = codec::decode_notification(notified.message.payload);
   if (!notified.told_before || !decoded) return std::nullopt;
+  // What it would tell of, if it told of another request.
+  const bool deleted = decoded->operation == codec::Operation::kDelete;
   const bool used = any_exchange([&](const judge::Exchange& one) {
-    return one.command && one.command->key == notified.key &&
-           one.command->verb != codec::Verb::kKeynotify && one.sent > *notified.told_before;
+    const bool same = one.command && one.command->key == notified.key &&
+                      one.command->verb != codec::Verb::kKeynotify &&
+                      codec::removes(one.command->verb) == deleted;
+    return same && one.sent > *notified.told_before && one.sent <= notified.time;
   });
   return used ? std::nullopt : std::optional(decoded->operation);
 }

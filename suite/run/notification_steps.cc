@@ -135,6 +135,13 @@ bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseStat
   return state.changes.has(wanted, state.clock.now());
 }
 
+// Then it is the one of the change that is awaited, whatever it tells of that.
+bool has_awaited_version(const Awaited& awaited, const Notified& notified, CaseState& state) {
+  const auto& version = awaited.step.timestamp;
+  return version && version->equals &&
+         !check_timestamp(version, nullptr, notified.message, state.saved);
+}
+
 // Is it what the step awaits, as far as this shows without its version?
 bool is_awaited(const Awaited& awaited, const Notified& notified, const CaseState& state) {
   const scenario::NotificationStep& step = awaited.step;
@@ -231,6 +238,7 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
                                  payload->kind == judge::Mismatch::kNotificationValue ||
                                  payload->kind == judge::Mismatch::kNotificationForm);
   if (other && awaited.cause != judge::Cause::kUnknown &&
+      !has_awaited_version(awaited, awaited.queue().front(), state) &&
       tells_of_another(awaited, awaited.queue().front(), state)) {
     return missing(awaited, {}, state);
   }
