@@ -53,17 +53,6 @@ bool is_old(const Exchange& exchange) {
   return timestamp && timestamp->wall_ms + kBehind < static_cast<std::uint64_t>(exchange.sent_ms);
 }
 
-// Is a timestamp that the request has no later than it may be by what the store has answered,
-// though that is further ahead than a store's clock may be? Then its versions have left its clock.
-bool is_of_moved_clock(const Exchange& exchange, std::string_view property, const KeyStates& keys) {
-  constexpr std::uint64_t kAllowed = 60'000;  // ms. Req: HLC-SKEW-1
-  const std::string* text = exchange.request.property(property);
-  const auto timestamp = hlc::parse(text == nullptr ? "" : *text);
-  const std::uint64_t latest = keys.latest_version_ms();
-  return timestamp && latest > static_cast<std::uint64_t>(exchange.sent_ms) + kAllowed &&
-         timestamp->wall_ms <= latest + kAllowed;
-}
-
 template <typename Kind>
 bool are_all(const scenario::Expectation& expect) {
   return std::all_of(expect.outcomes.begin(), expect.outcomes.end(), [](const auto& outcome) {
@@ -211,7 +200,6 @@ std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys
     case ErrorCode::kMalformedTimestamp:
       return "HLC-PARSE-2";
     case ErrorCode::kTimestampTooFarAhead:
-      if (is_of_moved_clock(exchange, codec::kTimestampProperty, keys)) return "HLC-SKEW-6";
       return is_old(exchange) ? "HLC-SKEW-3" : "HLC-SKEW-5";
     case ErrorCode::kQuotaExceeded:
       return "QUOTA-KEYS-3";
@@ -219,7 +207,6 @@ std::string_view rule_of_refusal(const Exchange& exchange, const KeyStates& keys
     case ErrorCode::kWrongArgumentCount:
       return rule_of_grammar(*command);
     case ErrorCode::kTokenTooFarAhead:
-      return is_of_moved_clock(exchange, codec::kTokenProperty, keys) ? "HLC-SKEW-6" : "";
     case ErrorCode::kUnknownCommand:
     case ErrorCode::kEmptyKey:
       return {};
