@@ -370,8 +370,9 @@ Attribution attribute(const NotificationDifference& difference) {
 
 // Req: LIFE-DISCONNECT-1. A registration ends with the connection that made it.
 std::string_view rule_of_unasked(const UnaskedNotification& notification) {
-  // There is one change, and one notification of it to each. Req: NTF-SEND-1, NTF-SEND-2
-  if (notification.again) {
+  // There is one change, and one notification of it to each. Where a connection before has observed
+  // the key, too, it may be that registration. Req: NTF-SEND-1, NTF-SEND-2, LIFE-DISCONNECT-2
+  if (notification.again && !notification.observed) {
     return *notification.again == codec::Operation::kSet ? "NTF-SEND-1" : "NTF-SEND-2";
   }
   const std::string_view out = rule_by_registrations(notification.key, notification.of_client);

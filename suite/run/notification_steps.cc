@@ -29,6 +29,9 @@ Phrase shown(const Notified& notified) {
   return shown_notification(notified.message.payload, notified.key);
 }
 
+// Does this rule of an unexpected notification say that it came before?
+bool is_told_again(std::string_view rule) { return rule == "NTF-SEND-1" || rule == "NTF-SEND-2"; }
+
 // The notification in the forms that the profile allows, for people.
 Phrase describe_notification(const scenario::NotificationStep& step, const CaseState& state) {
   const std::string value = step.value ? state.bytes_of(*step.value) : "";
@@ -255,9 +258,8 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
     ++state.result.versioned_notifications;
   }
   if (auto problem = awaited.attribution(std::move(payload), state, notified.key)) {
-    if (!state.clients.told_again(notified)) return problem;
     const std::string rule = state.clients.rule_of_unexpected(awaited.observer, notified);
-    problem->attribution = {.requirement = rule, .direct = rule};
+    if (is_told_again(rule)) problem->attribution = {.requirement = rule, .direct = rule};
     return problem;
   }
   if (auto problem = awaited.attribution(judge_flags(step, notified.message), state))
@@ -285,9 +287,7 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
   queue.pop_front();
   if (first.key == fence) return std::nullopt;
   const std::string rule = state.clients.rule_of_unexpected(observer, first);
-  // That a second registration was left is a reason to tell twice: such a step knows it.
-  const bool itself = rule == "KEY-BINARY-1" ||
-                      (state.clients.told_again(first) && !step.cites.starts_with("LIFE-"));
+  const bool itself = rule == "KEY-BINARY-1" || is_told_again(rule);
   return Problem{.message = "a notification that must not be sent",
                  .expected = "no notification",
                  .actual = shown(first),
