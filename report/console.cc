@@ -273,6 +273,12 @@ void Console::print_root_causes(const run::SuiteResult& result,
                    text::counted(cases, "case")));
 }
 
+// A cause has the same words for all values, and says nothing where two of them differ.
+std::string because_of(const run::Failure& failure) {
+  if (!failure.cause.ends_with("want a value, got a value")) return failure.cause;
+  return fmt::format("{}: want {}, got {}", failure.subject, failure.expected, failure.actual);
+}
+
 void Console::print_root_cause(const Difference& found, bool in_full,
                                const scenario::Catalogue& catalogue, const ReportContext& context) {
   const run::CaseResult& best = *found.cases.front();
@@ -286,7 +292,7 @@ void Console::print_root_cause(const Difference& found, bool in_full,
                             paint_(kBold, best.test_case->id)),
                 *best.test_case);
     print_rule(found.rule_id, catalogue, 1);
-    line("  because   " + fitted(best.failure.cause, 1));
+    line("  because   " + fitted(because_of(best.failure), 1));
     print_reproduce(best, context);
   }
   if (!found.where.empty()) line("  only      " + fitted("where " + found.where, 2));

@@ -116,6 +116,23 @@ void add_phases(const run::SuiteResult& result, const scenario::Catalogue& catal
   }
 }
 
+// Rules that do not apply to the store: each that is not followed is listed, also where one root
+// cause explains several.
+void add_waived(const std::vector<Difference>& all,
+                std::map<std::string, RequirementFinding>& attributed) {
+  for (const Difference& found : all) {
+    std::map<std::string, std::size_t> waived;
+    for (const run::CaseResult* entry : found.cases) {
+      if (entry->waived) ++waived[entry->failure.requirement];
+    }
+    for (const auto& [rule, cases] : waived) {
+      attributed.emplace(rule, RequirementFinding{rule, RequirementState::kWarning,
+                                                  fmt::format("{}: {}", found.name,
+                                                              text::counted(cases, "case"))});
+    }
+  }
+}
+
 // The finding for a rule that no root cause is attributed to.
 RequirementFinding unbroken(const scenario::Requirement& rule, const CitingCases& cases) {
   using enum RequirementState;
@@ -167,6 +184,7 @@ std::vector<RequirementFinding> requirement_states(const run::SuiteResult& resul
     if (!added) known->second.note += fmt::format("; {}", finding.note);
     if (finding.state < known->second.state) known->second.state = finding.state;
   }
+  add_waived(all, attributed);
   add_phases(result, catalogue, attributed);
   std::vector<RequirementFinding> out;
   for (const scenario::Requirement& rule : catalogue.all()) {

@@ -64,6 +64,17 @@ TEST(RequirementStates, WhatOtherCasesShowIsPassed) {
   EXPECT_EQ(requirements_text(states(run)), "requirements: 1 passed, 1 broken");
 }
 
+TEST(RequirementStates, EachRuleThatDoesNotApplyAndIsNotFollowedIsAWarning) {
+  Sample run({failing("a", "R-MUST-1"), failing("b", "R-MUST-2")});
+  for (run::CaseResult& entry : run.result.cases) {
+    entry.waived = true;
+    entry.failure.requirement = entry.test_case->requirements.front();
+    entry.failure.direct = "R-MUST-1";
+  }
+  EXPECT_THAT(as_text(run),
+              ElementsAre("R-MUST-1: warning (D1: 2 cases)", "R-MUST-2: warning (D1: 1 case)"));
+}
+
 TEST(RequirementStates, AnUnspecifiedPointIsNeverBroken) {
   EXPECT_THAT(as_text(Sample({failing("a", "R-MAY-1")})),
               ElementsAre("R-MAY-1: outside (D1: 1 case)"));

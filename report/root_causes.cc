@@ -28,7 +28,8 @@ judge::Testimony testimony(const CaseResult& result) {
           .about = test_case.requirements,
           .named = judge::is_named(test_case, failure.step, failure.requirement, failure.direct),
           .cause = failure.cause,
-          .theme = failure.theme};
+          .theme = failure.theme,
+          .kind = failure.kind};
 }
 
 // By the clients of the case until it failed: a request with fewer options shows a rule better.
@@ -108,6 +109,12 @@ class Explainer {
     std::sort(out.cases.begin(), out.cases.end(),
               [&](const CaseResult* a, const CaseResult* b) { return rank(a) < rank(b); });
     out.kind = kind_of(*out.cases.front());
+    // Where nothing fails the run, no rule is broken that binds the store.
+    if (out.kind == FindingKind::kWarning && out.rule != nullptr &&
+        out.rule->level == scenario::Level::kMust) {
+      out.rule_id = out.cases.front()->failure.requirement;
+      out.rule = catalogue_.find(out.rule_id);
+    }
     if (out.kind != FindingKind::kFailure) return out;
     out.warnings = static_cast<std::size_t>(std::count_if(
         out.cases.begin(), out.cases.end(),

@@ -144,6 +144,17 @@ TEST(Differences, FailuresAreNamedByWhatWarningsShow) {
   EXPECT_EQ(sentence_of(found), "1 root cause explains 1 failure");
 }
 
+TEST(Differences, OfWarningsAloneAreNoRuleThatBindsTheStore) {
+  const SeenRun run({{.id = "a",
+                      .requirements = "R-SHOULD-1",
+                      .attributed = "R-SHOULD-1",
+                      .direct = "R-MUST-1"}});
+  const std::vector<Difference> found = run.found();
+  ASSERT_THAT(found, SizeIs(1));
+  EXPECT_EQ(found[0].kind, FindingKind::kWarning);
+  EXPECT_EQ(found[0].rule_id, "R-SHOULD-1");
+}
+
 TEST(Differences, TwoCausesOfTwoRulesAreTwoAndTheGreaterIsFirst) {
   const SeenRun run({{.id = "a", .attributed = "R-MUST-1"},
                      {.id = "b",

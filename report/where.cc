@@ -106,7 +106,10 @@ class Family {
 
 std::string where_of(std::span<const CaseResult* const> failures, const run::SuiteResult& result) {
   Members failing = largest_family(failures);
-  return failing.size() < 2 ? "" : Family(std::move(failing), result).common();
+  // What has few of the failures says nothing of the others.
+  constexpr std::size_t kShare = 3;
+  const bool few = failing.size() < 2 || failing.size() * kShare < failures.size();
+  return few ? "" : Family(std::move(failing), result).common();
 }
 
 }  // namespace fencepost::report

@@ -28,6 +28,14 @@ class FamilyRun {
     }
   }
 
+  // Cases that stand alone.
+  void fail_others(int count) {
+    for (int i = 0; i < count; ++i) {
+      result_.cases.push_back(
+          {.test_case = &cases_.emplace_back(), .verdict = run::Verdict::kFailed});
+    }
+  }
+
   [[nodiscard]] std::string where() const {
     std::vector<const run::CaseResult*> failures;
     for (const run::CaseResult& each : result_.cases) {
@@ -51,6 +59,14 @@ TEST(Where, NamesTwoAxesTogether) {
             "a is not none, and b is on");
   EXPECT_EQ(FamilyRun([](auto a, auto, auto c) { return a == "one" && c == "z"; }).where(),
             "a is one, and c is z");
+}
+
+TEST(Where, SaysNothingOfAFamilyThatHasFewOfTheFailures) {
+  FamilyRun run([](auto a, auto, auto) { return a == "two"; });
+  run.fail_others(12);
+  EXPECT_EQ(run.where(), "a is two");
+  run.fail_others(1);
+  EXPECT_EQ(run.where(), "");
 }
 
 TEST(Where, SaysNothingThatIsNotKnown) {

@@ -193,6 +193,11 @@ TEST(Checker, FindsConditionsThatWereCheckedTooEarly) {
   const auto nx = Condition::kIfAbsent;
   expect_violation({set({1, 0, 5}, "a", 1, nx), set({2, 0, 5}, "b", 2, nx)}, "SET-NX-2", {0, 1});
   expect_ok({set({1, 0, 5}, "a", 1, nx), del({3, 0, 5}, 1), set({2, 0, 5}, "b", 2, nx)});
+  // What was answered before, and nobody has seen, may never have been written.
+  expect_violation({set({1, 0, 1}, "a", 1, nx), set({1, 2, 3}, "b", 2, nx)}, "SET-WRITE-1", {0, 1});
+  const std::vector<Operation> seen = {set({1, 0, 1}, "a", 1, nx), get({2, 0, 9}, "a", 1),
+                                       set({1, 2, 3}, "b", 2, nx)};
+  EXPECT_EQ(judge(seen).requirement, "SET-NX-2");
   const auto nex = Condition::kIfAbsentOrEqual;
   expect_violation({set({1, 0, 5}, "a", 1, nex), set({2, 0, 5}, "b", 2, nex)}, "SET-NEX-3", {0, 1});
   expect_ok({set({1, 0, 5}, "a", 1, nex), set({2, 0, 5}, "a", 2, nex)});

@@ -250,12 +250,22 @@ class Decider {
     // Req: SET-NX-1, SET-NEX-1: of a key that does not exist both conditions hold.
     if (absent || write.condition == codec::Condition::kAlways) return true;
     if (write.condition == codec::Condition::kIfAbsent) {
+      // Nobody has seen what was written, although it was answered before.
+      const bool lost = entry(before).returned < write.called && !is_seen(rank - 1);
+      if (lost) {
+        return object("SET-WRITE-1", "a SET with NX did not find what an earlier one had written",
+                      {before, version.writer});
+      }
       return object("SET-NX-2", "a SET with NX was carried out on a key that existed",
                     {before, version.writer});
     }
     if (entry(before).value == write.value) return true;
     return object("SET-NEX-3", "a SET with NEX was carried out on a key with another value",
                   {before, version.writer});
+  }
+
+  [[nodiscard]] bool is_seen(Index rank) const {
+    return std::find(class_.begin(), class_.end(), class_of(rank, kSeen)) != class_.end();
   }
 
   // The write that gave the key the token which it holds at that version.

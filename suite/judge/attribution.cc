@@ -30,6 +30,7 @@ std::string_view first_of(const std::array<std::string_view (*)(const Facts&), k
 // A step about the version of a value cites a rule of versions: another value is no matter of
 // these.
 bool is_about(std::string_view cites, Mismatch kind, std::optional<Verb> verb) {
+  if (!may_break(kind, cites)) return false;
   if (kind == Mismatch::kVersionNotLater) return !cites.starts_with("NTF-VERSION-");
   const bool payload = kind == Mismatch::kReply && verb == Verb::kGet;
   return !payload || !cites.starts_with("VER-");
@@ -101,6 +102,25 @@ MismatchFacts facts_of(const ResponseDifference& difference) {
   }
   out.refused_key = refused_key(expect, exchange);
   return out;
+}
+
+// Has the store given its reply to an earlier request with this correlation data once more? No
+// version is given twice, so it has not answered this one. Req: ENV-RESPONSE-1
+std::string_view of_repeated_reply(const OfResponse& seen) {
+  const Exchange& own = seen.exchange;
+  if (seen.difference.of_client == nullptr || !own.reply) return {};
+  const codec::Message& reply = own.reply->message;
+  const std::string* version = reply.property(codec::kTimestampProperty);
+  const bool repeated = std::any_of(
+      seen.difference.of_client->begin(), seen.difference.of_client->end(),
+      [&](const Exchange& other) {
+        if (&other == &own || !other.reply || other.sent > own.sent) return false;
+        const codec::Message& first = other.reply->message;
+        return other.request.correlation_data == own.request.correlation_data &&
+               other.request.payload != own.request.payload && first.payload == reply.payload &&
+               first.user_properties == reply.user_properties;
+      });
+  return repeated && version != nullptr ? "ENV-RESPONSE-1" : "";
 }
 
 // A version that is no legal one of its key is the difference, and not what is compared with it.
@@ -195,13 +215,14 @@ std::string_view of_forbidden_reply(const OfResponse& seen) {
                                                          : std::string_view();
 }
 
-constexpr std::array<ResponseReading, 6> kAttributed = {
-    of_other_form, of_unknown_verb, of_difference, of_step, of_earlier_outcome, of_forbidden_reply};
+constexpr std::array<ResponseReading, 7> kAttributed = {
+    of_repeated_reply, of_other_form,      of_unknown_verb,   of_difference,
+    of_step,           of_earlier_outcome, of_forbidden_reply};
 // What such a difference breaks regardless of what the case is about: of_step() is not used, and a
 // response that does not come may name a rule by itself.
-constexpr std::array<ResponseReading, 9> kDirect = {
-    of_version_itself, of_other_form, of_unknown_verb,   of_difference, of_missing_key,
-    of_promise,        of_refusal,    of_expected_reply, of_no_reply};
+constexpr std::array<ResponseReading, 10> kDirect = {
+    of_repeated_reply, of_version_itself, of_other_form, of_unknown_verb,   of_difference,
+    of_missing_key,    of_promise,        of_refusal,    of_expected_reply, of_no_reply};
 
 // Was another request of the client in flight as well? Then the reply may be the one to that.
 bool meets_another(const ResponseDifference& difference) {
@@ -349,6 +370,11 @@ Attribution attribute(const NotificationDifference& difference) {
 
 // Req: LIFE-DISCONNECT-1. A registration ends with the connection that made it.
 std::string_view rule_of_unasked(const UnaskedNotification& notification) {
+  // There is one change, and one notification of it to each. Where a connection before has observed
+  // the key, too, it may be that registration. Req: NTF-SEND-1, NTF-SEND-2, LIFE-DISCONNECT-2
+  if (notification.again && !notification.observed) {
+    return *notification.again == codec::Operation::kSet ? "NTF-SEND-1" : "NTF-SEND-2";
+  }
   const std::string_view out = rule_by_registrations(notification.key, notification.of_client);
   if (out != "NTF-SEND-3") return out;
   if (is_distorted_registration(notification)) return "KEY-BINARY-1";

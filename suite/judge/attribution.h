@@ -84,6 +84,8 @@ struct UnaskedNotification {
   const Exchanges& of_client;
   bool named = true;      // a client of the case has named this key
   bool observed = false;  // an earlier connection of its client has
+  // What it tells of, where its client had been told the same, and nobody has used the key since.
+  std::optional<codec::Operation> again{};
 };
 [[nodiscard]] std::string_view rule_of_unasked(const UnaskedNotification& notification);
 // The same of a topic that is not its client's: `key` is what it names, empty where it names none.

@@ -177,6 +177,79 @@ TEST(AttributionOfResponse, OfTwoRequestsInFlightTheReplyMayBeTheOthers) {
   EXPECT_THAT(attribute(alone).candidates, Not(Contains("ENV-CORRELATION-1")));
 }
 
+TEST(AttributionOfResponse, AValueThatWasReplacedIsNoMatterOfTheGet) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted))
+      .ask({"SET", "k", "w"}, std::string(kAccepted));
+  talk.ask({"GET", "k"}, "$1\r\nv\r\n").wants(value("w"));
+  EXPECT_EQ(attribute(talk.differs()).direct, "SET-WRITE-2");
+  // A GET that has returned the new one has shown that the SET was carried out.
+  Talk seen;
+  seen.ask({"SET", "k", "v"}, std::string(kAccepted))
+      .ask({"SET", "k", "w"}, std::string(kAccepted));
+  seen.ask({"GET", "k"}, "$1\r\nw\r\n").ask({"GET", "k"}, "$1\r\nv\r\n").wants(value("w"));
+  EXPECT_EQ(attribute(seen.differs()).direct, "GET-HIT-3");
+}
+
+TEST(AttributionOfResponse, AKeyThatIsNotThereBehindItsSetWasNotWritten) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$-1\r\n");
+  EXPECT_EQ(attribute(talk.wants(value("v")).differs()).direct, "SET-WRITE-1");
+  Talk read;
+  read.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$1\r\nv\r\n");
+  read.ask({"GET", "k"}, "$-1\r\n").wants(value("v"));
+  EXPECT_EQ(attribute(read.differs()).direct, "GET-HIT-3");
+}
+
+TEST(AttributionOfResponse, AReplyThatIsGivenOnceMoreAnswersNothing) {
+  const auto request = [](std::vector<std::string_view> command, const std::string& correlation) {
+    return codec::Message{.payload = codec::encode_command(command),
+                          .correlation_data = correlation};
+  };
+  Talk talk;
+  talk.send(request({"SET", "k", "v"}, "c"), std::string(kAccepted), "5:0:s");
+  talk.send(request({"GET", "k"}, "c"), std::string(kAccepted), "5:0:s").wants(value("v"));
+  EXPECT_EQ(attribute(talk.differs()).requirement, "ENV-RESPONSE-1");
+  Talk other;
+  other.send(request({"SET", "k", "v"}, "c"), std::string(kAccepted), "5:0:s");
+  other.send(request({"GET", "k"}, "d"), std::string(kAccepted), "5:0:s").wants(value("v"));
+  EXPECT_NE(attribute(other.differs()).requirement, "ENV-RESPONSE-1");
+}
+
+TEST(AttributionOfResponse, AStoreThatRefusesItsOwnVersionMayHaveMovedItsClock) {
+  const std::string_view text =
+      codec::text(codec::ErrorCode::kTokenTooFarAhead, codec::dialect(codec::DialectId::kDeployed));
+  const auto candidates = [&](const std::string& version, const std::string& token) {
+    Talk talk;
+    codec::Message request{.payload = codec::encode_command({"SET", "guard", "x"})};
+    request.user_properties.emplace_back(codec::kTokenProperty, token);
+    talk.ask({"SET", "k", "v"}, std::string(kAccepted), version);
+    talk.send(std::move(request), fmt::format("-ERR {}\r\n", text)).wants(plain(ReplyKind::kOk));
+    return attribute(talk.differs()).candidates;
+  };
+  EXPECT_THAT(candidates("90000:0:s", "90000:0:s"),
+              UnorderedElementsAre("HLC-SKEW-1", "HLC-SKEW-6"));
+  EXPECT_THAT(candidates("90000:0:s", "900000:0:s"), IsEmpty());
+  EXPECT_THAT(candidates("50000:0:s", "50000:0:s"), IsEmpty());
+}
+
+TEST(AttributionOfResponse, TokensThatDifferBehindTheWallClockMayBeComparedWrongly) {
+  const auto candidates = [](const std::string& token) {
+    const auto request = [](const std::string& text) {
+      codec::Message out{.payload = codec::encode_command({"SET", "k", "v"})};
+      out.user_properties.emplace_back(codec::kTokenProperty, text);
+      return out;
+    };
+    Talk talk;
+    talk.send(request("1000:5:m"), std::string(kAccepted));
+    talk.send(request(token), std::string(kAccepted));
+    talk.wants(scenario::ErrorReply{codec::ErrorCode::kTokenLower});
+    return attribute(talk.differs()).candidates;
+  };
+  EXPECT_THAT(candidates("1000:4:m"), Contains("HLC-ORDER-1"));
+  EXPECT_THAT(candidates("999:9:m"), Not(Contains("HLC-ORDER-1")));
+}
+
 TEST(AttributionOfNoResponse, WhatIsLikeAnyRequestHasToBeAnswered) {
   Talk talk;
   talk.ask({"GET", "k"}, std::nullopt).wants(plain(ReplyKind::kMissing)).cites("GET-MISS-1");
@@ -243,6 +316,20 @@ TEST(AttributionOfNotification, AnotherStopMayHaveEndedTheRegistration) {
   EXPECT_THAT(attribute(difference).candidates, UnorderedElementsAre("NTF-SEND-1", "NTF-STOP-2"));
 }
 
+TEST(AttributionOfNotification, AnotherValueIsNoMatterOfWhetherItIsSent) {
+  const Talk talk;
+  NotificationDifference difference = missing(talk, Cause::kOthersChange);
+  difference.kind = Mismatch::kNotificationValue;
+  EXPECT_EQ(attribute(difference).requirement, "NTF-VALUE-1");
+}
+
+TEST(AttributionOfNotification, OneThatIsMissingIsNoMatterOfWhatIsInIt) {
+  const Talk talk;
+  NotificationDifference difference = missing(talk, Cause::kOthersChange);
+  difference.cites = "NTF-TOPIC-1";
+  EXPECT_EQ(attribute(difference).requirement, "NTF-SEND-1");
+}
+
 TEST(AttributionOfNotification, AKeyThatIsCutIsTheDifference) {
   const Talk talk;
   NotificationDifference difference = missing(talk, Cause::kUnknown);
@@ -278,6 +365,17 @@ INSTANTIATE_TEST_SUITE_P(
                              {{"KEYNOTIFY", "key", "STOP"}, "+OK\r\n"}},
                             "NTF-STOP-1"},
                     Unasked{{{{"KEYNOTIFY", "KEY"}, "+OK\r\n"}}, "KEY-BINARY-1"}));
+
+TEST(RuleOfUnasked, OfAChangeThatWasToldIsThatOfTelling) {
+  Talk talk;
+  talk.ask({"KEYNOTIFY", "key"}, "+OK\r\n");
+  EXPECT_EQ(
+      rule_of_unasked({.key = "key", .of_client = talk.all(), .again = codec::Operation::kSet}),
+      "NTF-SEND-1");
+  EXPECT_EQ(
+      rule_of_unasked({.key = "key", .of_client = talk.all(), .again = codec::Operation::kDelete}),
+      "NTF-SEND-2");
+}
 
 TEST(RuleOfUnaskedResponse, IsByWhatOfItFitsARequest) {
   const auto message = [](const std::string& topic, const std::string& correlation) {

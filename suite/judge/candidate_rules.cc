@@ -6,6 +6,8 @@
 #include <set>
 
 #include "codec/command.h"
+#include "codec/message.h"
+#include "hlc/hlc.h"
 #include "suite/judge/reply_rule.h"
 
 namespace fencepost::judge {
@@ -59,6 +61,12 @@ ReplyFacts seen_reply(const ReceivedReply& reply) {
           .removed = decoded.kind == ReplyKind::kCount && decoded.count > 0};
 }
 
+std::optional<hlc::Timestamp> timestamp_of(const Exchange& exchange, std::string_view property) {
+  const std::string* text = exchange.request.property(property);
+  auto token = hlc::parse(text == nullptr ? "" : *text);
+  return token ? std::optional(*std::move(token)) : std::nullopt;
+}
+
 class Suspicion {
  public:
   Suspicion(std::string_view key, std::chrono::microseconds now, const KeyStates& states)
@@ -78,7 +86,8 @@ class Suspicion {
     for (const std::string_view rule : past_.refusals) add(rule);
   }
   void of_expiry_too_early() {
-    add(past_.retimed);
+    // Any expiry that is too short ends that of a renewal too early, too.
+    add(past_.retimed == "SET-NEX-5" ? "SET-PX-5" : past_.retimed);
     if (before_.expires) add("SET-PX-2");
   }
   void of_loss() {
@@ -147,11 +156,16 @@ class Suspicion {
 };
 
 void add_candidates_of_reply(Suspicion& found, const codec::Command& command,
-                             const ReplyFacts& wanted, const ReceivedReply& reply) {
+                             const std::optional<hlc::Timestamp>& token, const ReplyFacts& wanted,
+                             const ReceivedReply& reply) {
   const ReplyFacts seen = seen_reply(reply);
   const bool token_wanted = is_of_token(wanted.error);
   const bool token_seen = is_of_token(seen.error);
   if (token_wanted && !token_seen) found.of_token_that_is_missing();
+  // Then what decides is behind the wall clock.
+  const auto& held = found.past().token;
+  const bool close = held && token && held->wall_ms == token->wall_ms;
+  if (token_wanted != token_seen && close) found.add("HLC-ORDER-1");
   if (token_seen && !token_wanted) found.of_token_that_is_there();
   const Presence should = presence_by(command, wanted);
   const Presence is = presence_by(command, seen);
@@ -181,6 +195,20 @@ void add_candidates_of_reply(Suspicion& found, const codec::Command& command,
   }
 }
 
+// Is a timestamp refused that is no later than it may be by what the store has answered, which is
+// further ahead than a store's clock may be? One that was too far ahead has moved its clock, be it
+// that it was accepted, or refused. Req: HLC-SKEW-1, HLC-SKEW-6
+bool is_of_moved_clock(const Exchange& exchange, const KeyStates& keys) {
+  const bool of_token = exchange.reply->error() == ErrorCode::kTokenTooFarAhead;
+  if (!of_token && exchange.reply->error() != ErrorCode::kTimestampTooFarAhead) return false;
+  const auto refused =
+      timestamp_of(exchange, of_token ? codec::kTokenProperty : codec::kTimestampProperty);
+  const std::uint64_t allowed = hlc::ClockLimits{}.max_drift_ms;
+  const std::uint64_t latest = keys.latest_version_ms();
+  return refused && latest > static_cast<std::uint64_t>(exchange.sent_ms) + allowed &&
+         refused->wall_ms <= latest + allowed;
+}
+
 bool has_unknown_property(const codec::Message& request) {
   return std::any_of(
       request.user_properties.begin(), request.user_properties.end(), [](const auto& each) {
@@ -206,7 +234,8 @@ std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestSte
       const auto wanted = reply_facts(outcome);
       if (!wanted) return {};
       Suspicion of_one(command->key, exchange.sent, keys);
-      add_candidates_of_reply(of_one, *command, *wanted, *exchange.reply);
+      add_candidates_of_reply(of_one, *command, timestamp_of(exchange, codec::kTokenProperty),
+                              *wanted, *exchange.reply);
       const Rules rules = of_one.take();
       if (first) common = rules;
       std::erase_if(common, [&](const std::string& rule) { return !rules.contains(rule); });
@@ -222,6 +251,10 @@ std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestSte
     // It may be refused for a property that the store does not know.
     if (exchange.reply->is(ReplyKind::kError) && has_unknown_property(exchange.request)) {
       found.add("ENV-PROPERTY-1");
+    }
+    if (is_of_moved_clock(exchange, keys)) {
+      found.add("HLC-SKEW-1");
+      found.add("HLC-SKEW-6");
     }
     // What a request that was refused has left behind may spoil the next one.
     const bool spoiled = exchange.reply->error() == ErrorCode::kSyntax && step.expect.by.empty();

@@ -98,14 +98,19 @@ void KeyStates::note_past(const codec::Command& command, const Exchange& exchang
   if (command.verb == Verb::kSet && reply.is(ReplyKind::kOk)) {
     const KeyFacts before = of(key, exchange.sent);
     past.write = before.exists ? "SET-WRITE-2" : "SET-WRITE-1";
-    if (timed) past.retimed = "SET-PX-5";
+    if (timed) {
+      const bool renewed = command.condition == codec::Condition::kIfAbsentOrEqual;
+      past.retimed = renewed ? "SET-NEX-5" : "SET-PX-5";
+    }
     past.refusals.clear();
     past.written = exchange.sent;
     past.read = false;
     // A hash will do: values may be large, and the only question is whether two are the same.
     past.last_value = std::hash<std::string_view>()(command.value);
     past.values.insert(*past.last_value);
-    if (exchange.request.property(codec::kTokenProperty) != nullptr) {
+    if (const std::string* token = exchange.request.property(codec::kTokenProperty)) {
+      past.token.reset();
+      if (auto parsed = hlc::parse(*token)) past.token = *std::move(parsed);
       (before.fenced ? past.newer_token : past.first_token) = true;
     }
     return;
@@ -129,6 +134,7 @@ void KeyStates::note_version(const codec::Command& command, const Exchange& exch
   const std::string* text = exchange.reply->message.property(codec::kTimestampProperty);
   const auto version = hlc::parse(text == nullptr ? "" : *text);
   if (!version) return;
+  latest_version_ms_ = std::max(latest_version_ms_, version->wall_ms);
   const auto last = versions_.find(command.key);
   const bool behind = last != versions_.end() && last->second.replied <= exchange.sent &&
                       *version <= last->second.value;

@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -32,6 +33,7 @@ struct KeyPast {
   bool first_token = false;                            // its token is the first that it had
   bool newer_token = false;                            // its token has replaced another
   std::vector<std::string_view> refusals{};  // since the last change: nothing of them may be seen
+  std::optional<hlc::Timestamp> token{};     // of the last SET that was carried out with one
   std::set<std::size_t> values{};            // hashes of what it was set to
   std::optional<std::size_t> last_value{};   // hash of what the last of those SETs has written
 };
@@ -57,6 +59,8 @@ class KeyStates {
   // The rule that the version of its last SET breaks: it is not later than the one before, though
   // that request had been answered. Empty where it is.
   [[nodiscard]] std::string_view rule_of_version(std::string_view key) const;
+  // The latest wall clock of the versions that the store has given.
+  [[nodiscard]] std::uint64_t latest_version_ms() const { return latest_version_ms_; }
   // Was the last request that was answered refused?
   [[nodiscard]] bool was_refused() const { return refused_; }
   [[nodiscard]] KeyPast past_of(std::string_view key) const;
@@ -88,6 +92,7 @@ class KeyStates {
   std::map<std::string, Version, std::less<>> versions_;
   std::set<std::string_view> removals_;
   bool refused_ = false;
+  std::uint64_t latest_version_ms_ = 0;
 
   void note_version(const codec::Command& command, const Exchange& exchange);
   void note_past(const codec::Command& command, const Exchange& exchange);

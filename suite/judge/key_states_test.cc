@@ -94,6 +94,11 @@ TEST(KeyStates, ThePastOfAKeySaysByWhichRulesItCameAbout) {
   EXPECT_EQ(states.past_of("k").write, "SET-WRITE-2");
   EXPECT_EQ(states.past_of("k").retimed, "SET-PX-5");
   EXPECT_TRUE(states.past_of("k").newer_token);
+  // Of a renewal that the time restarts has a sentence of its own.
+  KeyStates renewed;
+  note(renewed, {"SET", "k", "v", "PX", "100"}, "+OK\r\n");
+  note(renewed, {"SET", "k", "v", "NEX", "PX", "100"}, "+OK\r\n");
+  EXPECT_EQ(renewed.past_of("k").retimed, "SET-NEX-5");
   note(states, {"GET", "k"}, "$1\r\nw\r\n");
   EXPECT_TRUE(states.past_of("k").read);
 }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cstddef>
+#include <initializer_list>
 #include <system_error>
 #include <utility>
 
@@ -281,6 +282,18 @@ std::string_view usual_rule_of(const MismatchFacts& facts) {
   // Not in rule_of(), as the request may have been refused for something else.
   if (facts.kind == Mismatch::kReply && facts.missing_key_is_error) return "RESP-MISSING-KEY-1";
   return rule_in(kUsualMismatches, facts);
+}
+
+bool may_break(Mismatch kind, std::string_view rule) {
+  const auto is_one_of = [&](std::initializer_list<std::string_view> families) {
+    return std::any_of(families.begin(), families.end(),
+                       [&](std::string_view family) { return rule.starts_with(family); });
+  };
+  if (kind == Mismatch::kNotificationMissing) {
+    return !is_one_of({"NTF-TOPIC-", "NTF-FORMAT-", "NTF-SET-", "NTF-DEL-", "NTF-VALUE-",
+                       "NTF-VERSION-", "LIMIT-VALUE-"});
+  }
+  return kind != Mismatch::kNotificationValue || !is_one_of({"NTF-SEND-", "NTF-TOPIC-"});
 }
 
 // A failure can be attributed to a rule that is named here although no case begins with it and no

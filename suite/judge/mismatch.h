@@ -78,6 +78,10 @@ struct MismatchFacts {
 // The same of differences that the case may know better: for steps that cite nothing.
 [[nodiscard]] std::string_view usual_rule_of(const MismatchFacts& facts);
 
+// Can what differs so break the rule? What did not come says nothing of what is in it, nor another
+// value than the right one of whether it was sent.
+[[nodiscard]] bool may_break(Mismatch kind, std::string_view rule);
+
 // The rule that has the text of this error.
 [[nodiscard]] std::string_view rule_of_text(codec::ErrorCode code);
 

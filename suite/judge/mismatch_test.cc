@@ -122,6 +122,16 @@ TEST(Mismatch, LeavesACaseSoundWhereTheStateIsAsTheCaseExpects) {
   EXPECT_FALSE(leaves_case_sound(Mismatch::kNotification));
 }
 
+TEST(Mismatch, BreaksNoRuleOfWhatItDoesNotShow) {
+  for (const char* const content : {"NTF-VALUE-1", "NTF-TOPIC-1", "LIMIT-VALUE-2"}) {
+    EXPECT_FALSE(may_break(Mismatch::kNotificationMissing, content)) << content;
+    EXPECT_TRUE(may_break(Mismatch::kReply, content)) << content;
+  }
+  EXPECT_TRUE(may_break(Mismatch::kNotificationMissing, "NTF-SEND-1"));
+  EXPECT_FALSE(may_break(Mismatch::kNotificationValue, "NTF-SEND-1"));
+  EXPECT_TRUE(may_break(Mismatch::kNotificationValue, "NTF-VALUE-1"));
+}
+
 TEST(Mismatch, NamesTheRulesOfItsTables) {
   EXPECT_TRUE(names_rule("VER-MISS-1"));
   EXPECT_TRUE(names_rule("NTF-SEND-1"));

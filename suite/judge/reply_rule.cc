@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -78,6 +79,20 @@ std::string_view rule_of_either(const scenario::Expectation& expect, const Excha
   return reads && carried_out ? "GET-HIT-3" : "";
 }
 
+// Is it what the last SET was to replace, and no GET has shown that it did?
+bool is_replaced(const KeyPast& past, const ReceivedReply& reply) {
+  if (!reply.is(codec::ReplyKind::kValue) || past.write != "SET-WRITE-2" || past.read) return false;
+  const std::size_t value = std::hash<std::string_view>()(reply.decoded->value);
+  return past.last_value != value && past.values.contains(value);
+}
+
+// Was it set, and has no request shown that it was?
+bool is_unwritten(const KeyPast& past, std::chrono::microseconds now) {
+  // Later it may have been lost.
+  constexpr std::chrono::seconds kAWhile{1};
+  return !past.write.empty() && !past.read && past.written && now - *past.written < kAWhile;
+}
+
 }  // namespace
 
 std::optional<ReplyFacts> reply_facts(const scenario::Outcome& outcome) {
@@ -127,6 +142,11 @@ std::string_view rule_of_reply(const scenario::RequestStep& step, const Exchange
     const std::string_view effect = keys.rule_of_effect(command->key);
     // An expiry comes after the effects of the last request.
     if (carried_out && !before.expired && !effect.empty()) return effect;
+    if (is_replaced(keys.past_of(command->key), *exchange.reply)) return "SET-WRITE-2";
+    const bool lost = command->verb == codec::Verb::kGet && !before.expires &&
+                      !wanted->empty_value && wanted->kind == codec::ReplyKind::kValue &&
+                      exchange.reply->is(codec::ReplyKind::kMissing);
+    if (lost && is_unwritten(keys.past_of(command->key), exchange.sent)) return "SET-WRITE-1";
   }
   return requirement_of(request_facts(exchange), before, *wanted);
 }

@@ -57,6 +57,7 @@ std::set<std::string> rules_of(const Testimony& failure) {
   out.emplace(failure.requirement);
   if (!failure.direct.empty()) out.emplace(failure.direct);
   out.insert(failure.candidates.begin(), failure.candidates.end());
+  std::erase_if(out, [&](const std::string& rule) { return !may_break(failure, rule); });
   return out;
 }
 
@@ -170,7 +171,10 @@ class Explainer {
       all += group.size();
       for (const std::size_t i : group) {
         std::string rule(all_[i].requirement);
-        if (!all_[i].named || !is_about(all_[i], rule) || !can_be_named(all_[i], rule)) continue;
+        if (!all_[i].named || !is_about(all_[i], rule) || !can_be_named(all_[i], rule) ||
+            !may_break(all_[i], rule)) {
+          continue;
+        }
         ++named[std::move(rule)];
       }
     }
@@ -285,6 +289,11 @@ bool is_named(const scenario::Case& test_case, std::size_t step, std::string_vie
   }
   const auto* silence = std::get_if<scenario::SilenceStep>(&what);
   return silence != nullptr && silence->cites == attributed;
+}
+
+bool may_break(const Testimony& failure, std::string_view rule) {
+  if (failure.direct.starts_with("SET-WRITE-") && rule.starts_with("ENV-")) return false;
+  return may_break(failure.kind, rule);
 }
 
 bool is_about(const Testimony& failure, std::string_view rule) { return has(failure.about, rule); }

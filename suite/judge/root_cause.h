@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "suite/judge/mismatch.h"
 #include "suite/scenario/requirement.h"
 #include "suite/scenario/scenario.h"
 
@@ -30,11 +31,16 @@ struct Testimony {
   bool named = true;
   std::string_view cause{};  // what differs: see run/failure.h
   std::string_view theme{};
+  Mismatch kind = Mismatch::kOther;
 };
 
 // Testimony::named of a case that failed in this step, from 1; 0: in none.
 [[nodiscard]] bool is_named(const scenario::Case& test_case, std::size_t step,
                             std::string_view attributed, std::string_view direct);
+
+// Can the difference break the rule? A GET that returns what a SET has replaced shows that its
+// response has come, and is the one to it.
+[[nodiscard]] bool may_break(const Testimony& failure, std::string_view rule);
 
 // Is the case about the rule; is it attributed to it, or shows it?
 [[nodiscard]] bool is_about(const Testimony& failure, std::string_view rule);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "codec/command.h"
 #include "codec/dialect.h"
+#include "codec/notification.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
 #include "suite/judge/judge.h"
@@ -339,25 +340,43 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
                                   .words(" received a notification that the case does not expect"),
                    .expected = "no further notification",
                    .actual = shown_notification(notified.message.payload, notified.key),
-                   .attribution = {.direct = rule_of_unexpected(client, notified.key)}};
+                   .attribution = {.direct = rule_of_unexpected(client, notified)}};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
   return std::nullopt;
 }
 
-std::string CaseClients::rule_of_unexpected(const RequestClient& client,
-                                            const std::string& key) const {
-  const bool named = std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
+bool CaseClients::any_exchange(const auto& holds) const {
+  return std::any_of(clients_.begin(), clients_.end(), [&](const auto& each) {
     const auto& exchanges = each.second->exchanges();
-    return std::any_of(exchanges.begin(), exchanges.end(), [&](const judge::Exchange& one) {
-      return one.command && one.command->key == key;
-    });
+    return std::any_of(exchanges.begin(), exchanges.end(), holds);
   });
+}
+
+std::optional<codec::Operation> CaseClients::told_again(const Notified& notified) const {
+  const auto decoded = codec::decode_notification(notified.message.payload);
+  if (!notified.told_before || !decoded) return std::nullopt;
+  // What it would tell of, if it told of another request.
+  const bool deleted = decoded->operation == codec::Operation::kDelete;
+  const bool used = any_exchange([&](const judge::Exchange& one) {
+    const bool same = one.command && one.command->key == notified.key &&
+                      one.command->verb != codec::Verb::kKeynotify &&
+                      codec::removes(one.command->verb) == deleted;
+    return same && one.sent > *notified.told_before && one.sent <= notified.time;
+  });
+  return used ? std::nullopt : std::optional(decoded->operation);
+}
+
+std::string CaseClients::rule_of_unexpected(const RequestClient& client,
+                                            const Notified& notified) const {
+  const bool named = any_exchange(
+      [&](const judge::Exchange& one) { return one.command && one.command->key == notified.key; });
   return std::string(
-      judge::rule_of_unasked({.key = key,
+      judge::rule_of_unasked({.key = notified.key,
                               .of_client = client.exchanges(),
                               .named = named,
-                              .observed = former_.contains({client.client_id(), key})}));
+                              .observed = former_.contains({client.client_id(), notified.key}),
+                              .again = told_again(notified)}));
 }
 
 void CaseClients::note_round_trips(const RequestClient& client) {

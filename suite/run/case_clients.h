@@ -61,7 +61,7 @@ class CaseClients {
   [[nodiscard]] MaybeProblem check_misdirected(const judge::Exchange& exchange);
   // The rule that an unsolicited notification to this client breaks (judge/attribution.h).
   [[nodiscard]] std::string rule_of_unexpected(const RequestClient& client,
-                                               const std::string& key) const;
+                                               const Notified& notified) const;
   // The same, and notifications that no step has consumed, and connections that ended.
   [[nodiscard]] MaybeProblem check_leftovers();
 
@@ -92,6 +92,9 @@ class CaseClients {
   void settle();
   void note_round_trips(const RequestClient& client);
   [[nodiscard]] bool is_for_another(RequestClient& client) const;
+  // What it tells of, where it comes a second time: nobody has used its key since the first.
+  [[nodiscard]] std::optional<codec::Operation> told_again(const Notified& notified) const;
+  [[nodiscard]] bool any_exchange(const auto& holds) const;  // of any client
 
   const scenario::Case& case_;
   endpoint::Session& session_;

@@ -117,7 +117,13 @@ void attribute(Problem problem, CaseState& state) {
   result.failure = state.failure_of(problem);
   // What could not be set up says nothing of the store's rules.
   if (problem.doubt != Doubt::kSetUp && problem.attribution.requirement.empty()) {
-    result.failure.requirement = state.test_case.requirements.front();
+    const std::vector<std::string>& rules = state.test_case.requirements;
+    const auto first = std::find_if(rules.begin(), rules.end(), [&](const std::string& rule) {
+      return judge::may_break(problem.kind, rule);
+    });
+    result.failure.requirement = first != rules.end()                 ? *first
+                                 : problem.attribution.direct.empty() ? rules.front()
+                                                                      : problem.attribution.direct;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "suite/run/fan_out.h"
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kNotifiedWithin{5'000};
 constexpr std::size_t kRegisteredAtOnce = 16;
+constexpr std::array kValues = {"one", "two"};
 
 class FanOut {
  public:
@@ -34,7 +36,7 @@ class FanOut {
       const std::size_t end = std::min(first + kRegisteredAtOnce, observers_.size());
       if (auto problem = register_observers(first, end)) return problem;
     }
-    for (const std::string value : {"one", "two"}) {
+    for (const std::string value : kValues) {
       if (auto problem = write(value)) return problem;
       const SlotYield waiting(state_.settings.slots);
       for (const auto& observer : observers_) {
@@ -121,7 +123,7 @@ class FanOut {
     }
     if (!notified()) {
       if (observer.disconnected()) return unexpected_disconnect(observer);
-      return missing(observer, value, "nothing");
+      return missing(observer, value, "nothing", step_.cites);
     }
     const codec::Message message = std::move(observer.notifications().front().message);
     const std::string key = std::move(observer.notifications().front().key);
@@ -133,16 +135,22 @@ class FanOut {
         valueless ? step_.ending.empty()
                   : read && read->operation == codec::Operation::kSet && read->value == value;
     if (right && key == key_) return std::nullopt;
-    return missing(observer, value, shown_notification(message.payload));
+    const bool sent = std::any_of(kValues.begin(), kValues.end(), [&](std::string_view each) {
+      return read && read->value == std::string(each) + step_.ending;
+    });
+    const bool other_value =
+        read && read->operation == codec::Operation::kSet && key == key_ && !sent;
+    return missing(observer, value, shown_notification(message.payload),
+                   other_value ? "NTF-VALUE-1" : step_.cites);
   }
 
   [[nodiscard]] MaybeProblem missing(const RequestClient& observer, const std::string& value,
-                                     text::Phrase actual) const {
+                                     text::Phrase actual, const std::string& rule) const {
     return Problem{.message = fmt::format("{} of {} was not told once of each value",
                                           observer.name(), step_.observers),
                    .expected = describe(value),
                    .actual = std::move(actual),
-                   .attribution = {.requirement = step_.cites}};
+                   .attribution = {.requirement = rule}};
   }
 
   [[nodiscard]] static text::Phrase describe(const std::string& value) {

@@ -29,6 +29,9 @@ Phrase shown(const Notified& notified) {
   return shown_notification(notified.message.payload, notified.key);
 }
 
+// Does this rule of an unexpected notification say that it came before?
+bool is_told_again(std::string_view rule) { return rule == "NTF-SEND-1" || rule == "NTF-SEND-2"; }
+
 // The notification in the forms that the profile allows, for people.
 Phrase describe_notification(const scenario::NotificationStep& step, const CaseState& state) {
   const std::string value = step.value ? state.bytes_of(*step.value) : "";
@@ -135,6 +138,13 @@ bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseStat
   return state.changes.has(wanted, state.clock.now());
 }
 
+// Then it is the one of the change that is awaited, whatever it tells of that.
+bool has_awaited_version(const Awaited& awaited, const Notified& notified, CaseState& state) {
+  const auto& version = awaited.step.timestamp;
+  return version && version->equals &&
+         !check_timestamp(version, nullptr, notified.message, state.saved);
+}
+
 // Is it what the step awaits, as far as this shows without its version?
 bool is_awaited(const Awaited& awaited, const Notified& notified, const CaseState& state) {
   const scenario::NotificationStep& step = awaited.step;
@@ -231,6 +241,7 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
                                  payload->kind == judge::Mismatch::kNotificationValue ||
                                  payload->kind == judge::Mismatch::kNotificationForm);
   if (other && awaited.cause != judge::Cause::kUnknown &&
+      !has_awaited_version(awaited, awaited.queue().front(), state) &&
       tells_of_another(awaited, awaited.queue().front(), state)) {
     return missing(awaited, {}, state);
   }
@@ -246,7 +257,11 @@ MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   if (notified.message.property(codec::kTimestampProperty) != nullptr) {
     ++state.result.versioned_notifications;
   }
-  if (auto problem = awaited.attribution(std::move(payload), state, notified.key)) return problem;
+  if (auto problem = awaited.attribution(std::move(payload), state, notified.key)) {
+    const std::string rule = state.clients.rule_of_unexpected(awaited.observer, notified);
+    if (is_told_again(rule)) problem->attribution = {.requirement = rule, .direct = rule};
+    return problem;
+  }
   if (auto problem = awaited.attribution(judge_flags(step, notified.message), state))
     return problem;
   auto property =
@@ -271,12 +286,12 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
   const Notified first = std::move(queue.front());
   queue.pop_front();
   if (first.key == fence) return std::nullopt;
-  const std::string rule = state.clients.rule_of_unexpected(observer, first.key);
-  return Problem{
-      .message = "a notification that must not be sent",
-      .expected = "no notification",
-      .actual = shown(first),
-      .attribution = {.requirement = rule == "KEY-BINARY-1" ? rule : step.cites, .direct = rule}};
+  const std::string rule = state.clients.rule_of_unexpected(observer, first);
+  const bool itself = rule == "KEY-BINARY-1" || is_told_again(rule);
+  return Problem{.message = "a notification that must not be sent",
+                 .expected = "no notification",
+                 .actual = shown(first),
+                 .attribution = {.requirement = itself ? rule : step.cites, .direct = rule}};
 }
 
 // Is there to be one, as far as it depends on an earlier open outcome?

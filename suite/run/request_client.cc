@@ -350,7 +350,9 @@ void RequestClient::take_notification(codec::Message message, Duration time) {
   // Req: NTF-TOPIC-1, NTF-TOPIC-3
   if (target && target->client_id == client_id_) {
     const bool open = !exchanges_.empty() && !exchanges_.back().is_over();
-    notifications_.push_back({std::move(message), target->key, time, open});
+    const auto [last, first] = notified_.try_emplace(digest(message), time);
+    const auto before = first ? std::nullopt : std::optional(std::exchange(last->second, time));
+    notifications_.push_back({std::move(message), target->key, time, open, before});
     return;
   }
   const auto key = target ? std::optional<std::string_view>(target->key) : std::nullopt;

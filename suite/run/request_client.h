@@ -17,6 +17,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -38,7 +39,8 @@ struct Notified {
   codec::Message message;
   std::string key;  // decoded from the topic
   endpoint::Duration time{0};
-  bool before_response = false;  // the last request was not answered yet
+  bool before_response = false;                     // the last request was not answered yet
+  std::optional<endpoint::Duration> told_before{};  // when the same came, last
 };
 
 // A message that is neither the reply to an open request nor a notification of this client, or a
@@ -154,6 +156,7 @@ class RequestClient {
   std::set<std::string, std::less<>> earlier_keys_{};  // that they have observed
   bool registrations_ended_ = false;
   std::deque<Notified> notifications_;
+  std::unordered_map<std::size_t, endpoint::Duration> notified_;  // by their digests
   std::deque<UnsolicitedMessage> unsolicited_;
   std::optional<endpoint::Disconnected> disconnected_;
   bool end_expected_ = false;
