@@ -109,7 +109,7 @@ class Explainer {
     std::sort(out.cases.begin(), out.cases.end(),
               [&](const CaseResult* a, const CaseResult* b) { return rank(a) < rank(b); });
     out.kind = kind_of(*out.cases.front());
-    // Where nothing fails the run, no rule is broken that binds the store.
+    // Where nothing fails the run, no "must" is broken.
     if (out.kind == FindingKind::kWarning && out.rule != nullptr &&
         out.rule->level == scenario::Level::kMust) {
       out.rule_id = out.cases.front()->failure.requirement;

@@ -84,7 +84,8 @@ struct UnaskedNotification {
   const Exchanges& of_client;
   bool named = true;      // a client of the case has named this key
   bool observed = false;  // an earlier connection of its client has
-  // What it tells of, where its client had been told the same, and nobody has used the key since.
+  // What it notifies of, where its client was notified of the same, and nobody has used the key
+  // since.
   std::optional<codec::Operation> again{};
 };
 [[nodiscard]] std::string_view rule_of_unasked(const UnaskedNotification& notification);

@@ -356,7 +356,7 @@ bool CaseClients::any_exchange(const auto& holds) const {
 std::optional<codec::Operation> CaseClients::told_again(const Notified& notified) const {
   const auto decoded = codec::decode_notification(notified.message.payload);
   if (!notified.told_before || !decoded) return std::nullopt;
-  // What it would tell of, if it told of another request.
+  // What it would be of, if it were that of another request.
   const bool deleted = decoded->operation == codec::Operation::kDelete;
   const bool used = any_exchange([&](const judge::Exchange& one) {
     const bool same = one.command && one.command->key == notified.key &&

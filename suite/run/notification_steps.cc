@@ -138,7 +138,7 @@ bool tells_of_another(const Awaited& awaited, const Notified& notified, CaseStat
   return state.changes.has(wanted, state.clock.now());
 }
 
-// Then it is the one of the change that is awaited, whatever it tells of that.
+// Then it is the one of the change that is awaited, whichever operation and value it has.
 bool has_awaited_version(const Awaited& awaited, const Notified& notified, CaseState& state) {
   const auto& version = awaited.step.timestamp;
   return version && version->equals &&
