@@ -530,7 +530,14 @@ Result<void, Error> Connection::publish(wire::Publish message) {
 
 Result<void, Error> Connection::publish_raw(wire::RawPublish raw, bool numbered) {
   Lock lock(mutex_);
+  // 3.3.4, 4.9: no client sends more than the broker's Receive Maximum.
+  const auto has_room = [this] { return waiting_.empty() && pending_.size() < broker_receives_; };
+  const bool may_send = raw.packet.qos == 0 || wait(lock, kStandstill, has_room);
   if (ended_) return fail(lost("the client is not connected"));
+  if (!may_send) {
+    return fail(Error{ErrorKind::kTimeout,
+                      "cannot publish: the broker's Receive Maximum has been used up for 30 s"});
+  }
   if (!numbered && !has_packet_id()) return fail(no_packet_id());
   if (!numbered) raw.packet.packet_id = next_packet_id();
   const auto bytes = wire::encode(raw);

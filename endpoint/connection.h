@@ -53,7 +53,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   [[nodiscard]] Result<wire::Unsuback, Error> unsubscribe(const std::string& filter,
                                                           Duration timeout);
   [[nodiscard]] Result<void, Error> publish(wire::Publish message);
-  // Immediately, beyond the broker's Receive Maximum; with its own packet id, or the next one.
+  // Waits until the broker's Receive Maximum allows it; with its own packet id, or the next one.
+  // kTimeout: it does not for 30 s.
   [[nodiscard]] Result<void, Error> publish_raw(wire::RawPublish raw, bool numbered);
   [[nodiscard]] std::optional<Event> receive(Duration timeout);
   [[nodiscard]] std::optional<Event> take();

@@ -650,6 +650,28 @@ TEST(Connection, KnowsTheAcknowledgementOfARawPacket) {
   EXPECT_EQ(std::get<PublishRefused>(event->what).correlation_data, "c");
 }
 
+// MQTT 5, 3.3.4: a broker may end the connection of a client that sends more.
+TEST(Connection, SendsNoMoreRawPacketsAtOnceThanTheBrokerReceives) {
+  std::atomic<bool> acknowledged = false;
+  World world([&](ScriptedBroker& broker) {
+    wire::Connack connack;
+    connack.properties.add(wire::PropertyId::kReceiveMaximum, 1);
+    broker.greet(connack);
+    for (int i = 0; i < 2; ++i) {
+      const auto publish = broker.read_a<wire::Publish>();
+      if (!publish) return;
+      if (i == 0) std::this_thread::sleep_for(20ms);
+      acknowledged = true;
+      broker.write(wire::Ack{.packet_id = publish->packet_id});
+    }
+    broker.listen();
+  });
+  const auto client = world.connect();
+  ASSERT_TRUE(client->publish({.topic = "t"}));
+  ASSERT_TRUE(client->publish_raw({.topic = "t"}, {.duplicate = true}));
+  EXPECT_TRUE(acknowledged);
+}
+
 ClientOptions mqtt311_client() { return {.client_id = "c", .mqtt_3_1_1 = true}; }
 
 TEST(Mqtt311Client, PublishesAndKnowsThatItWasRead) {

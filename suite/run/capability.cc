@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "base/joined.h"
 #include "suite/scenario/scenario_fields.h"
 
@@ -66,6 +68,16 @@ static_assert(std::equal(kTable.begin(), kTable.end(), scenario::fields::kCapabi
                            return row.name == name;
                          }));
 
+// The most keys that a step of the case writes beside each other.
+std::size_t keys_at_once(const scenario::Case& test_case) {
+  std::size_t most = 0;
+  for (const scenario::Step& step : test_case.steps) {
+    const auto* many = std::get_if<scenario::WriteManyStep>(&step.what);
+    if (many != nullptr) most = std::max(most, many->keys);
+  }
+  return most;
+}
+
 }  // namespace
 
 std::span<const Capability> all_capabilities() { return kTable; }
@@ -76,6 +88,12 @@ std::string missing_capability(const scenario::Case& test_case, const Capabiliti
       if (row.name != name || row.is_offered(offered)) continue;
       return name + ": " + std::string(row.provide);
     }
+  }
+  // With an isolated broker, the quota is of that.
+  const std::size_t keys = keys_at_once(test_case);
+  if (offered.quota && !offered.has_isolated_broker && keys > *offered.quota) {
+    return fmt::format("many-keys: the case writes {} keys, and the endpoint has room for {}", keys,
+                       *offered.quota);
   }
   return {};
 }

@@ -30,8 +30,8 @@ struct Capability {
 // All of them, in the order of fields::kCapabilities.
 [[nodiscard]] std::span<const Capability> all_capabilities();
 
-// The first capability that the case needs and the endpoint lacks, and how to provide it; empty
-// when there is none.
+// The first capability that the case needs and the endpoint lacks, and how to provide it, or that
+// its known quota has no room for the keys of the case; empty when there is none.
 [[nodiscard]] std::string missing_capability(const scenario::Case& test_case,
                                              const endpoint::Capabilities& offered);
 

@@ -21,6 +21,12 @@ namespace fencepost::run {
 using endpoint::Duration;
 using text::Phrase;
 
+bool has_enough_connections(const endpoint::Error& error) {
+  const int reason = error.reason_code.value_or(0);
+  return error.kind == endpoint::ErrorKind::kUnreachable &&
+         (reason == 0x89 || reason == 0x97 || reason == 0x9f);
+}
+
 Problem lost(const endpoint::Error& error) {
   using endpoint::ErrorKind;
   // Req: ENV-SUBACK-1. Below QoS 1 a message may get lost: its absence would prove nothing.
@@ -32,13 +38,24 @@ Problem lost(const endpoint::Error& error) {
   }
   const bool gone = error.kind == ErrorKind::kLost || error.kind == ErrorKind::kUnreachable ||
                     error.kind == ErrorKind::kTimeout;
-  // What was not acknowledged in time may be acknowledged late. What the broker refuses with a
-  // reason code, and a connection that ends, are its own doing.
-  const bool slow = error.kind == ErrorKind::kTimeout ||
-                    (error.kind == ErrorKind::kUnreachable && !error.reason_code);
+  // What was not acknowledged in time may be acknowledged late, and a broker may refuse any
+  // connection (MQTT 5, 3.1.4); but the CONNECT is no malformed packet, protocol error or other
+  // version. A connection that ends is the broker's own doing.
+  const int reason = error.reason_code.value_or(0);
+  const bool wrong = reason == 0x81 || reason == 0x82 || reason == 0x84;
+  const bool set_up =
+      error.kind == ErrorKind::kTimeout || (error.kind == ErrorKind::kUnreachable && !wrong);
+  const bool long_id = error.kind == ErrorKind::kNotAllowed && reason == 0x85;
+  const char* advice =
+      has_enough_connections(error)
+          ? ": run fewer cases at once (-j N), raise the broker's limit of connections, or leave "
+            "the case out (--skip)"
+      : long_id ? ": allow client ids of more than 23 bytes in the broker, or leave the case out "
+                  "(--skip)"
+                : "";
   return {.verdict = gone ? Verdict::kLost : Verdict::kInconclusive,
-          .doubt = slow ? Doubt::kSetUp : Doubt::kNone,
-          .message = error.text};
+          .doubt = set_up ? Doubt::kSetUp : Doubt::kNone,
+          .message = error.text + advice};
 }
 
 Problem unexpected_disconnect(const RequestClient& client) {
@@ -230,17 +247,24 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
   } else {
     (*client)->raw().disconnect();
   }
-  settle();
+  settle(**client);
   note_round_trips(**client);
   clients_.erase(name);
   return std::nullopt;
 }
 
 // Req: LIFE-DISCONNECT-1. The store learns from its broker that a connection has ended, and may
-// take a moment.
-void CaseClients::settle() {
+// take a moment. Where it has registered nothing, that may take longer and matters to no step.
+void CaseClients::settle(const RequestClient& ended) {
+  const auto& exchanges = ended.exchanges();
+  const bool observes = std::any_of(exchanges.begin(), exchanges.end(), [](const auto& each) {
+    return !each.verb || each.verb == codec::Verb::kKeynotify;
+  });
   const SlotYield waiting(settings_.slots);
-  session_.clock().wait_until(session_.clock().now() + settings_.disconnect_settling);
+  session_.clock().wait_until(session_.clock().now() +
+                              (observes
+                                   ? settings_.disconnect_settling
+                                   : std::min(settings_.disconnect_settling, kDisconnectSettling)));
 }
 
 MaybeProblem CaseClients::disturb(const endpoint::DisturbanceKind& kind, Duration timeout) {
@@ -273,7 +297,7 @@ MaybeProblem CaseClients::let_go(const std::string& name) {
   if (found == clients_.end()) return std::nullopt;
   if (auto problem = check_leftovers(*found->second)) return problem;
   if (auto problem = check_unsolicited()) return problem;
-  if (found->second->disconnected()) settle();
+  if (found->second->disconnected()) settle(*found->second);
   note_round_trips(*found->second);
   clients_.erase(found);
   return std::nullopt;

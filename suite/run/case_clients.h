@@ -28,6 +28,10 @@ namespace fencepost::run {
 // The connection of this client ended, and nothing in the case makes that right.
 [[nodiscard]] Problem unexpected_disconnect(const RequestClient& client);
 
+// Did the broker refuse the connection because it has enough of them, or enough for now? Then it is
+// there. (MQTT 5, 3.2.2.2: server busy, quota exceeded, connection rate exceeded)
+[[nodiscard]] bool has_enough_connections(const endpoint::Error& error);
+
 class CaseClients {
  public:
   // `tag` distinguishes this case from the others of the run, and so does the prefix of its keys.
@@ -89,7 +93,7 @@ class CaseClients {
   [[nodiscard]] std::shared_ptr<Received> received_by(const std::string& id);
   [[nodiscard]] MaybeProblem check_leftovers(RequestClient& client);
   [[nodiscard]] MaybeProblem let_go(const std::string& name);
-  void settle();
+  void settle(const RequestClient& ended);
   void note_round_trips(const RequestClient& client);
   [[nodiscard]] bool is_for_another(RequestClient& client) const;
   // What it tells of, where it comes a second time: nobody has used its key since the first.

@@ -8,6 +8,7 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "endpoint/endpoint.h"
@@ -87,6 +88,8 @@ struct CaseState {
   ChangeLog changes;  // where anybody observes
   // Optional notifications that had not arrived when the case continued.
   std::vector<ChangeLog::Notification> belated;
+  // Notifications of expiries that came while a step awaited something else, with the client id.
+  std::vector<std::pair<std::string, Notified>> left_out;
   judge::StoreClock store_clock;
   std::mt19937_64 random;
   SavedTimestamps saved;

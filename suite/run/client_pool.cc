@@ -37,9 +37,14 @@ void ClientPool::give(const ClientKind& kind, SpareClient spare) {
   if (idle.size() < most_) idle.push_back(std::move(spare));
 }
 
+void ClientPool::clear() {
+  const std::lock_guard lock(mutex_);
+  idle_.clear();
+}
+
 std::string ClientPool::next_id() {
   const std::lock_guard lock(mutex_);
-  return fmt::format("fp-{}-{:08x}-shared", run_id_, ++ids_);
+  return fmt::format("fp-{}-{:08x}-0", run_id_, ++ids_);
 }
 
 }  // namespace fencepost::run

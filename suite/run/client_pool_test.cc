@@ -64,8 +64,8 @@ TEST_F(ClientReuse, ServesTheNextCaseAndRemovesTheKeys) {
   serve(reference_store());
   EXPECT_EQ(run(kSet), "passed");
   EXPECT_EQ(run(kGet + kSet), "passed");
-  EXPECT_TRUE(noted("continues as fp-run-00000001-shared"));
-  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared"));
+  EXPECT_TRUE(noted("continues as fp-run-00000001-0"));
+  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-0"));
 }
 
 TEST_F(ClientReuse, LeavesAloneWhatSomebodyIsRegisteredOn) {
@@ -73,7 +73,7 @@ TEST_F(ClientReuse, LeavesAloneWhatSomebodyIsRegisteredOn) {
   const std::string observed = "- {keynotify: {key: k, client: b}, expect: ok}\n";
   EXPECT_EQ(run(observed, kObserver), "passed");
   EXPECT_EQ(run(observed, kObserver), "passed");
-  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared", "fp-run-00000002-shared"));
+  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-0", "fp-run-00000002-0"));
 }
 
 TEST_F(ClientReuse, LeavesAloneWhatAFailedCaseHasUsed) {
@@ -81,7 +81,7 @@ TEST_F(ClientReuse, LeavesAloneWhatAFailedCaseHasUsed) {
   EXPECT_THAT(run("- {set: {key: k, value: v}, expect: missing}\n"), testing::StartsWith("failed"));
   EXPECT_EQ(run(kGet), "passed");
   // The second is the cleaner of the first case.
-  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared", "fp-run-00000002-shared"));
+  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-0", "fp-run-00000002-0"));
 }
 
 TEST_F(ClientReuse, LeavesAloneCasesThatAreAboutConnections) {
@@ -90,14 +90,14 @@ TEST_F(ClientReuse, LeavesAloneCasesThatAreAboutConnections) {
   EXPECT_EQ(run("- {disconnect: a}\n" + kGet), "passed");
   const std::vector<std::string> ids = connected();
   ASSERT_GE(ids.size(), 2U);
-  EXPECT_EQ(ids[0], "fp-run-00000001-shared");
+  EXPECT_EQ(ids[0], "fp-run-00000001-0");
   for (std::size_t i = 1; i < ids.size(); ++i) EXPECT_THAT(ids[i], testing::EndsWith("-a"));
   EXPECT_EQ(run(kGet, "clients: {a: {receive_maximum: 1}}\nrequires: [transport]\n"), "passed");
-  EXPECT_FALSE(noted("continues as fp-run-00000001-shared"));
+  EXPECT_FALSE(noted("continues as fp-run-00000001-0"));
   EXPECT_EQ(run("- {get: {key: k, client: plant/line}, expect: missing}\n",
                 "clients: {plant/line: {}}\n"),
             "passed");
-  EXPECT_FALSE(noted("continues as fp-run-00000001-shared"));
+  EXPECT_FALSE(noted("continues as fp-run-00000001-0"));
 }
 
 // Each request is answered a second time, a moment after the case has ended.
@@ -109,7 +109,7 @@ TEST_F(ClientReuse, TakesNothingOnWhichSomethingHasComeSince) {
   }));
   EXPECT_EQ(run(kGet), "passed");
   EXPECT_EQ(run("- {wait: 2s}\n" + kGet), "passed");
-  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared", "fp-run-00000002-shared"));
+  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-0", "fp-run-00000002-0"));
 }
 
 // The same, and it comes while the next case uses the connection.
@@ -123,7 +123,7 @@ TEST_F(ClientReuse, FailsNoCaseForWhatAnEarlierOneHasCaused) {
   EXPECT_EQ(run("- {del: k, expect: {reply: {count: 0}}}\n"), "passed");
   EXPECT_EQ(run(kGet + kGet), "passed");
   EXPECT_TRUE(noted("this belongs to a request from before this case"));
-  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared"));
+  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-0"));
 }
 
 // A store may send it late. (Req: NTF-ORDER-OPEN-2)
@@ -167,7 +167,7 @@ TEST_F(ClientReuse, TakesNoConnectionThatHasEnded) {
   }));
   EXPECT_EQ(run(kGet), "passed");
   EXPECT_EQ(run("- {wait: 2s}\n" + kGet), "passed");
-  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-shared", "fp-run-00000002-shared"));
+  EXPECT_THAT(connected(), ElementsAre("fp-run-00000001-0", "fp-run-00000002-0"));
 }
 
 TEST(ClientPool, KeepsNoMoreThanItsLimit) {
@@ -185,7 +185,7 @@ TEST(ClientPool, KeepsNoMoreThanItsLimit) {
   EXPECT_FALSE(pool.take({.role = "restricted"}));
   const auto first = pool.take({});
   ASSERT_TRUE(first);
-  EXPECT_EQ(first->client_id, "fp-run-00000001-shared");
+  EXPECT_EQ(first->client_id, "fp-run-00000001-0");
   EXPECT_FALSE(pool.take({}));
 }
 

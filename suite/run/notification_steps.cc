@@ -191,11 +191,32 @@ void leave_out_late_expiries(RequestClient& observer, const scenario::Notificati
   std::erase_if(observer.notifications(), [&](const Notified& notified) {
     const auto decoded = codec::decode_notification(notified.message.payload);
     if (!decoded || decoded->operation != codec::Operation::kDelete ||
-        is_awaited_deletion(awaited, notified, state)) {
+        is_awaited_deletion(awaited, notified, state) ||
+        !state.changes.take_expiry(observer.client_id(), notified.key, notified.time, most_late)) {
       return false;
     }
-    return state.changes.take_expiry(observer.client_id(), notified.key, notified.time, most_late);
+    state.left_out.emplace_back(observer.client_id(), notified);
+    return true;
   });
+}
+
+// Req: NTF-EXPIRY-1, NTF-ORDER-OPEN-2. What an earlier step has left out is what this one awaits,
+// unless a DEL or VDEL is yet to be notified: a step may wait for a reply or another notification,
+// longer than the key lives.
+void take_back_expiry(const scenario::NotificationStep& step, RequestClient& observer,
+                      CaseState& state) {
+  const ChangeLog::Notification wanted{.observer = observer.client_id(),
+                                       .key = state.bytes_of(step.key),
+                                       .operation = codec::Operation::kDelete};
+  if (step.operation != wanted.operation || state.changes.has(wanted, state.clock.now())) return;
+  const auto found =
+      std::find_if(state.left_out.begin(), state.left_out.end(), [&](const auto& each) {
+        return each.first == wanted.observer && each.second.key == wanted.key;
+      });
+  if (found == state.left_out.end()) return;
+  state.changes.give_back(wanted, state.clock.now());
+  observer.notifications().push_front(std::move(found->second));
+  state.left_out.erase(found);
 }
 
 // Notifications may overtake each other: the awaited one is taken from behind those that tell of
@@ -385,6 +406,7 @@ MaybeProblem run_optional(const scenario::NotificationStep& step, CaseState& sta
   if (!observer) return observer.error();
   auto writer = state.clients.get(step.optional->writer);
   if (!writer) return writer.error();
+  take_back_expiry(step, **observer, state);
   Awaited awaited{
       .step = step, .observer = **observer, .expected = describe_notification(step, state)};
   ChangeLog::Notification wanted{.observer = (*observer)->client_id(),
@@ -415,6 +437,7 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
   if (!found) return found.error();
   RequestClient& observer = **found;
   std::deque<Notified>& queue = observer.notifications();
+  take_back_expiry(step, observer, state);
   const auto arrived = [&] {
     leave_out_late_expiries(observer, &step, state);
     return !queue.empty();

@@ -11,7 +11,7 @@
 
 namespace fencepost::run {
 
-// kWrongBroker: it does what MQTT 5 forbids a server, so no client can continue.
+// kWrongBroker: it does not acknowledge what MQTT 5 requires a server to, so nobody is answered.
 enum class PreflightErrorKind { kNoBroker, kNoStore, kNotAllowed, kWrongBroker };
 
 struct PreflightError {
@@ -30,6 +30,8 @@ struct PreflightReport {
   std::optional<std::uint32_t> packet_limit{};  // of a connection: endpoint::Client::packet_limit()
 };
 
+// A broker that ends it by a packet that MQTT 5 forbids a server is left to the cases: the report
+// has what was measured before.
 // Takes less than 5 s, also when nobody answers, and at most twice a round trip more. `run_id` goes
 // into client id and key. `timeout_scale` is the factor of how long an answer may take.
 [[nodiscard]] Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,

@@ -273,6 +273,24 @@ TEST(PreflightClock, GoesOnWithoutAnAnswerToATimestampAhead) {
   EXPECT_EQ(report->clock_source, judge::ClockSource::kVersionBound);
 }
 
+// Req: ENV-MQTT5-3
+TEST(Preflight, LeavesABrokerThatBreaksMqttToTheCases) {
+  const endpoint::Disconnected wrong{.text = "a PUBACK for no packet", .section = "4.3.2"};
+  FakeEndpoint always({.behaviour = [&](const Published&) -> Effects { return {{wrong}}; }});
+  const auto report = preflight(always, "run");
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->clock_source, judge::ClockSource::kAssumed);
+  EXPECT_EQ(report->clock_bounds, judge::ClockBounds{});
+  EXPECT_THAT(
+      test::outcome_text(run_on(always, case_of({.steps = "- get: k\n  expect: missing\n"}))),
+      HasSubstr("the broker does what MQTT 5 forbids a server, section 4.3.2"));
+  EXPECT_EQ(outcome_text([&](const Published& request) -> Effects {
+              if (verb_of(request) == Verb::kSet) return {{wrong}};
+              return {reply(request, "$-1\r\n")};
+            }),
+            "fine");
+}
+
 TEST(PreflightTimeout, IsScaled) {
   FakeEndpoint endpoint({.behaviour = delayed(Verb::kGet, 4s)});
   EXPECT_FALSE(preflight(endpoint, "run"));

@@ -294,6 +294,74 @@ TEST(Tolerance, GivesTheStoreTimeToNoticeTheEndOfAConnection) {
   EXPECT_GE(requests[1].now - requests[0].now, 700ms);
 }
 
+// A connection that has registered nothing ends for the store when it likes: the PX of the case
+// does not wait for it.
+TEST(Tolerance, WaitsNoLongerForTheEndOfAConnectionThatObservesNothing) {
+  const scenario::Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
+- {set: {key: k, value: "v", options: [PX, "300"], mark: t1}, expect: ok}
+- disconnect: a
+- {get: {client: b, key: k}, expect: {reply: {value: "v"}, before: t1 + 300ms}}
+)"});
+  RunSettings patient = settings();
+  patient.disconnect_settling = 700ms;
+  EXPECT_EQ(outcome_text(reference_store(), test_case, patient), "passed");
+}
+
+// --- expiries that are notified while something else is awaited ---------------------------------
+
+const std::string kTwoClientsAndDeletion =
+    "clients: {a: {}, b: {}}\ndivergence: [delete-operation]";
+
+TEST(EarlyExpiry, IsFoundByTheStepThatAwaitsIt) {
+  const Behaviour slow = changed(reference_store(), [](const Published& request, Effects& effects) {
+    if (verb_of(request) == Verb::kGet) effects.front().after = 500ms;
+    if (verb_of(request) != Verb::kSet) return;
+    Effect expiry = effects.front();
+    for (const Effect& each : effects) {
+      if (is_notification(std::get<endpoint::MessageReceived>(each.what).message)) expiry = each;
+    }
+    std::get<endpoint::MessageReceived>(expiry.what).message.payload =
+        "*2\r\n$6\r\nNOTIFY\r\n$6\r\nDELETE\r\n";
+    expiry.after = 350ms;
+    effects.push_back(expiry);
+  });
+  const std::string set = R"(
+- {keynotify: {client: b, key: k}, expect: ok}
+- {set: {key: k, value: "v", options: [PX, "300"], mark: t1}, expect: ok}
+)";
+  const std::string told = "- notification: {client: b, key: k, operation: set}\n";
+  const std::string expired = "- notification: {client: b, key: k, operation: delete}\n";
+  const auto two = [](const std::string& steps) {
+    return case_of({.more = kTwoClientsAndDeletion, .steps = steps});
+  };
+  const std::string get = "- {get: {client: b, key: k}, expect: {reply: {value: \"v\"}}}\n";
+  EXPECT_EQ(outcome_text(slow, two(set + get + told + expired)), "passed");
+  // The store notices the expiry at the requests that prove the silence.
+  const std::string silence = "- wait: 500ms\n- silence: {client: b, writer: a}\n";
+  EXPECT_EQ(outcome_text(reference_store(), two(set + told + silence + expired)), "passed");
+}
+
+// A deletion that is not notified is none that was left out before.
+TEST(EarlyExpiry, IsNoNotificationOfALaterDeletion) {
+  const Behaviour forgets = changed(reference_store(), [](const Published& request, Effects& out) {
+    if (verb_of(request) != Verb::kDel) return;
+    std::erase_if(out, [](const Effect& each) {
+      return is_notification(std::get<endpoint::MessageReceived>(each.what).message);
+    });
+  });
+  EXPECT_THAT(outcome_text(forgets, case_of({.more = kTwoClientsAndDeletion, .steps = R"(
+- {keynotify: {client: b, key: k}, expect: ok}
+- {set: {key: k, value: "v", options: [PX, "300"]}, expect: ok}
+- notification: {client: b, key: k, operation: set}
+- wait: 500ms
+- {set: {key: k, value: "w"}, expect: ok}
+- notification: {client: b, key: k, operation: set}
+- {del: k, expect: {reply: {count: 1}}}
+- notification: {client: b, key: k, operation: delete}
+)"})),
+              StartsWith("failed 8 "));
+}
+
 // --- what moves the clock of a store ------------------------------------------------------------
 
 bool is_tagged(const std::string& options, const std::string& expect) {

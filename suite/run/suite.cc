@@ -13,6 +13,7 @@
 #include "base/threads.h"
 #include "endpoint/cancellation.h"
 #include "suite/run/capability.h"
+#include "suite/run/case_clients.h"
 #include "suite/run/client_pool.h"
 #include "suite/run/path_times.h"
 #include "suite/run/request_client.h"
@@ -307,6 +308,12 @@ class SuiteRun {
   void repeat_inconclusive() {
     const auto begin = std::chrono::steady_clock::now();
     const auto enough = std::max(kMinRepeating, (begin - started_) / 2);
+    pool_.clear();  // the broker may have a limit of connections
+    // The shortest first: so most are decided in time.
+    std::stable_sort(undecided_.begin(), undecided_.end(),
+                     [this](const CaseResult* a, const CaseResult* b) {
+                       return expected_time(*a->test_case) < expected_time(*b->test_case);
+                     });
     for (CaseResult* slot : undecided_) {
       const bool in_time = std::chrono::steady_clock::now() - begin < enough;
       const bool goes_on = in_time && !stop_ && (!lost_ || options_.was_attempted);
@@ -360,7 +367,13 @@ class SuiteRun {
     const std::string id =
         fmt::format("fp-{}-alive-{:08x}", settings_.run_id, stable_hash(caller) & 0xffffffffU);
     auto client = (*session)->connect({.client_id = id});
-    if (!client) return fail(client.error());
+    if (!client) {
+      // A refusal of this client alone is an answer, too.
+      const endpoint::Error& error = client.error();
+      const bool refused = error.kind == endpoint::ErrorKind::kNotAllowed;
+      if (refused || has_enough_connections(error)) return {};
+      return fail(error);
+    }
     if (doubt != Doubt::kSilence) return {};
     return check_answers(**session, std::move(*client), id);
   }

@@ -228,6 +228,17 @@ TEST(SuiteVerdict, NamesTheCapabilityThatASkippedCaseLacks) {
   EXPECT_THAT(verdicts(run(able, cases)), ElementsAre("t.case passed"));
 }
 
+TEST(SuiteVerdict, SkipsACaseForWhichAKnownQuotaHasNoRoom) {
+  const scenario::Case test_case =
+      case_of({.steps = "- write_many: {key: k, keys: 64, cites: R-MUST-1}"});
+  endpoint::Capabilities offered{.quota = 50};
+  EXPECT_EQ(missing_capability(test_case, offered),
+            "many-keys: the case writes 64 keys, and the endpoint has room for 50");
+  offered.has_isolated_broker = true;
+  EXPECT_EQ(missing_capability(test_case, offered), "");
+  EXPECT_EQ(missing_capability(test_case, {.quota = 64}), "");
+}
+
 TEST(SuiteVerdict, SkipsPacketsThatAreTooLargeToBeSent) {
   std::vector<scenario::Case> cases;
   cases.push_back(case_of({.more = "requires: [packet-limit]", .steps = kGet}));
@@ -556,6 +567,30 @@ TEST(SuiteLoss, FailsACaseWhoseClientALivingEndpointThrowsOut) {
   EXPECT_EQ(result.cases[1].failure.actual, "DISCONNECT with reason code 0x82");
   EXPECT_FALSE(result.endpoint_lost);
   EXPECT_EQ(exit_code(result), ExitCode::kFailed);
+}
+
+// Req: MQTT 5, 3.1.4. A broker may have a limit of connections, or be busy.
+TEST(SuiteLoss, FailsNothingWhenTheBrokerRefusesAConnection) {
+  const auto result_of = [](int reason, bool for_all) {
+    FakeEndpoint endpoint(
+        {.behaviour = reference_store(),
+         .on_connect = [=](const auto& options) -> std::optional<endpoint::Error> {
+           if (!for_all && options.client_id.find("-alive-") != std::string::npos) return {};
+           return endpoint::Error{ErrorKind::kUnreachable, "refused", reason};
+         }});
+    std::vector<scenario::Case> cases;
+    cases.push_back(case_of({.steps = kGet}));
+    SuiteResult result = run(endpoint, cases);
+    const Failure& failure = result.cases[0].failure;
+    return fmt::format("{} {} '{}' {}", name(result.cases[0].verdict), failure.requirement,
+                       failure.message, static_cast<int>(exit_code(result)));
+  };
+  for (const int enough : {0x89, 0x97, 0x9f}) {
+    EXPECT_THAT(result_of(enough, true), StartsWith("inconclusive  'refused: run fewer cases"));
+  }
+  EXPECT_EQ(result_of(0x88, false), "inconclusive  'refused' 4");
+  EXPECT_EQ(result_of(0x88, true), "lost  'refused' 3");
+  EXPECT_EQ(result_of(0x84, false), "failed R-MUST-1 'refused' 1");
 }
 
 // That the suite cannot open a session says nothing about the store.

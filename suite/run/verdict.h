@@ -19,7 +19,7 @@ enum class Verdict {
 // For a lost case: its verdict if the endpoint turns out to be alive.
 enum class Doubt {
   kNone,     // the store has thrown a client out: failed
-  kSetUp,    // a CONNECT or SUBSCRIBE was not acknowledged in time: inconclusive
+  kSetUp,    // a CONNECT was refused, or it or a SUBSCRIBE not acknowledged in time: inconclusive
   kSilence,  // nobody was answered for a while: inconclusive, unless it happens again
 };
 

@@ -375,7 +375,7 @@ TEST(JudgedRun, LeavesItsConnectionsToTheNext) {
     const JudgedRun run = run_judged(**session, *trace, options);
     EXPECT_FALSE(run.rejection) << run.rejection->judgement.because;
   }
-  EXPECT_EQ(pool.next_id(), "fp-r-00000003-shared");  // two clients have been enough
+  EXPECT_EQ(pool.next_id(), "fp-r-00000003-0");  // two clients have been enough
   const auto one = pool.take({.observes = true});
   const auto other = pool.take({.observes = true});
   ASSERT_TRUE(one && other);
