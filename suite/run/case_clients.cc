@@ -43,9 +43,9 @@ Problem lost(const endpoint::Error& error) {
   // version. A connection that ends is the broker's own doing.
   const int reason = error.reason_code.value_or(0);
   const bool wrong = reason == 0x81 || reason == 0x82 || reason == 0x84;
-  const bool set_up =
-      error.kind == ErrorKind::kTimeout || (error.kind == ErrorKind::kUnreachable && !wrong);
   const bool long_id = error.kind == ErrorKind::kNotAllowed && reason == 0x85;
+  const bool set_up = error.kind == ErrorKind::kTimeout || long_id ||
+                      (error.kind == ErrorKind::kUnreachable && !wrong);
   const char* advice =
       has_enough_connections(error)
           ? ": run fewer cases at once (-j N), raise the broker's limit of connections, or leave "

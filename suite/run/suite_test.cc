@@ -571,12 +571,12 @@ TEST(SuiteLoss, FailsACaseWhoseClientALivingEndpointThrowsOut) {
 
 // Req: MQTT 5, 3.1.4. A broker may have a limit of connections, or be busy.
 TEST(SuiteLoss, FailsNothingWhenTheBrokerRefusesAConnection) {
-  const auto result_of = [](int reason, bool for_all) {
+  const auto result_of = [](int reason, bool for_all, ErrorKind kind = ErrorKind::kUnreachable) {
     FakeEndpoint endpoint(
         {.behaviour = reference_store(),
          .on_connect = [=](const auto& options) -> std::optional<endpoint::Error> {
            if (!for_all && options.client_id.find("-alive-") != std::string::npos) return {};
-           return endpoint::Error{ErrorKind::kUnreachable, "refused", reason};
+           return endpoint::Error{kind, "refused", reason};
          }});
     std::vector<scenario::Case> cases;
     cases.push_back(case_of({.steps = kGet}));
@@ -588,6 +588,8 @@ TEST(SuiteLoss, FailsNothingWhenTheBrokerRefusesAConnection) {
   for (const int enough : {0x89, 0x97, 0x9f}) {
     EXPECT_THAT(result_of(enough, true), StartsWith("inconclusive  'refused: run fewer cases"));
   }
+  EXPECT_THAT(result_of(0x85, true, ErrorKind::kNotAllowed),
+              StartsWith("inconclusive  'refused: allow client ids of more than 23 bytes"));
   EXPECT_EQ(result_of(0x88, false), "inconclusive  'refused' 4");
   EXPECT_EQ(result_of(0x88, true), "lost  'refused' 3");
   EXPECT_EQ(result_of(0x84, false), "failed R-MUST-1 'refused' 1");
