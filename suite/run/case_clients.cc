@@ -47,9 +47,9 @@ Problem lost(const endpoint::Error& error) {
   const bool set_up = error.kind == ErrorKind::kTimeout || long_id ||
                       (error.kind == ErrorKind::kUnreachable && !wrong);
   const char* advice =
-      has_enough_connections(error)
-          ? ": run fewer cases at once (-j N), raise the broker's limit of connections, or leave "
-            "the case out (--skip)"
+      has_enough_connections(error) ? ": run fewer cases in parallel (-j N), raise the broker's "
+                                      "limit of connections, or leave "
+                                      "the case out (--skip)"
       : long_id ? ": allow client ids of more than 23 bytes in the broker, or leave the case out "
                   "(--skip)"
                 : "";

@@ -341,7 +341,7 @@ TEST(EarlyExpiry, IsFoundByTheStepThatAwaitsIt) {
   EXPECT_EQ(outcome_text(reference_store(), two(set + told + silence + expired)), "passed");
 }
 
-// A deletion that is not notified is none that was left out before.
+// A deletion that is not notified is not one that was left out before.
 TEST(EarlyExpiry, IsNoNotificationOfALaterDeletion) {
   const Behaviour forgets = changed(reference_store(), [](const Published& request, Effects& out) {
     if (verb_of(request) != Verb::kDel) return;
