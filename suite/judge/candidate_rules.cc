@@ -216,6 +216,34 @@ bool has_unknown_property(const codec::Message& request) {
       });
 }
 
+// What may be broken where the reply is not an expected one. Nothing: an outcome says too little.
+std::optional<Rules> common_candidates(const scenario::RequestStep& step, const Exchange& exchange,
+                                       const codec::Command& command, const KeyStates& keys) {
+  bool first = true;
+  Rules common;
+  const bool may_be_refused = !exchange.reply->is(ReplyKind::kError) &&
+                              std::any_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
+                                          [](const scenario::Outcome& outcome) {
+                                            const auto facts = reply_facts(outcome);
+                                            return facts && facts->kind != ReplyKind::kError;
+                                          });
+  for (const scenario::Outcome& outcome : step.expect.outcomes) {
+    // Where several replies are right, a broken rule has to explain why it is not one of them.
+    const auto wanted = reply_facts(outcome);
+    if (!wanted) return std::nullopt;
+    // A store that may refuse the request and has not done so has to carry it out rightly.
+    if (may_be_refused && wanted->kind == ReplyKind::kError) continue;
+    Suspicion of_one(command.key, exchange.sent, keys);
+    add_candidates_of_reply(of_one, command, timestamp_of(exchange, codec::kTokenProperty), *wanted,
+                            *exchange.reply);
+    const Rules rules = of_one.take();
+    if (first) common = rules;
+    std::erase_if(common, [&](const std::string& rule) { return !rules.contains(rule); });
+    first = false;
+  }
+  return common;
+}
+
 std::vector<std::string> in_order(const Rules& rules) { return {rules.begin(), rules.end()}; }
 
 }  // namespace
@@ -227,30 +255,9 @@ std::vector<std::string> candidates_of(Mismatch kind, const scenario::RequestSte
   if (!command) return {};
   Suspicion found(command->key, exchange.sent, keys);
   if (kind == Mismatch::kReply) {
-    bool first = true;
-    Rules common;
-    const bool may_be_refused =
-        !exchange.reply->is(ReplyKind::kError) &&
-        std::any_of(step.expect.outcomes.begin(), step.expect.outcomes.end(),
-                    [](const scenario::Outcome& outcome) {
-                      const auto facts = reply_facts(outcome);
-                      return facts && facts->kind != ReplyKind::kError;
-                    });
-    for (const scenario::Outcome& outcome : step.expect.outcomes) {
-      // Where several replies are right, a broken rule has to explain why it is not one of them.
-      const auto wanted = reply_facts(outcome);
-      if (!wanted) return {};
-      // A store that may refuse the request and has not done so has to carry it out rightly.
-      if (may_be_refused && wanted->kind == ReplyKind::kError) continue;
-      Suspicion of_one(command->key, exchange.sent, keys);
-      add_candidates_of_reply(of_one, *command, timestamp_of(exchange, codec::kTokenProperty),
-                              *wanted, *exchange.reply);
-      const Rules rules = of_one.take();
-      if (first) common = rules;
-      std::erase_if(common, [&](const std::string& rule) { return !rules.contains(rule); });
-      first = false;
-    }
-    for (const std::string& rule : common) found.add(rule);
+    const auto common = common_candidates(step, exchange, *command, keys);
+    if (!common) return {};
+    for (const std::string& rule : *common) found.add(rule);
     const bool quota = exchange.reply->error() == ErrorCode::kQuotaExceeded;
     // A key that was not removed still has its place. Req: QUOTA-KEYS-3
     if (quota) {
