@@ -12,19 +12,24 @@ using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
+codec::Message request_of(const std::vector<std::string>& arguments) {
+  codec::Message request;
+  request.topic = codec::kRequestTopic;
+  request.response_topic = "clients/a/r";
+  request.correlation_data = "c";
+  request.qos = 1;
+  request.user_properties.emplace_back(codec::kTimestampProperty, "1000:00000:a");
+  set_arguments(request, arguments);
+  return request;
+}
+
 // A store that keeps its file like that, and what was asked of it.
 class Kept {
  public:
   explicit Kept(Keeping keeping) : store_(with_keeping(std::move(keeping))({}, 1)) {}
 
   void ask(const std::vector<std::string>& arguments) {
-    codec::Message request;
-    request.topic = codec::kRequestTopic;
-    request.response_topic = "clients/a/r";
-    request.correlation_data = "c";
-    request.qos = 1;
-    request.user_properties.emplace_back(codec::kTimestampProperty, "1000:00000:a");
-    set_arguments(request, arguments);
+    const codec::Message request = request_of(arguments);
     std::vector<Delivery> out;
     store_->handle({.client_id = "a"}, request, {.wall_ms = 1000}, out);
   }
@@ -102,13 +107,7 @@ TEST(Keeper, LetsSomeClientsReadWhatTheNodeHadWhenItTookOver) {
   store->keeper()->load(kept, 1s);
   const auto ask = [&](const std::string& client, const std::vector<std::string>& arguments,
                        std::chrono::microseconds at) {
-    codec::Message request;
-    request.topic = codec::kRequestTopic;
-    request.response_topic = "clients/a/r";
-    request.correlation_data = "c";
-    request.qos = 1;
-    request.user_properties.emplace_back(codec::kTimestampProperty, "1000:00000:a");
-    set_arguments(request, arguments);
+    const codec::Message request = request_of(arguments);
     std::vector<Delivery> out;
     store->handle({.client_id = client}, request, {.wall_ms = 1000, .steady = at}, out);
     return out.back().message.payload;
