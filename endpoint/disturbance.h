@@ -10,26 +10,41 @@
 #include <string_view>
 
 #include "base/joined.h"
+#include "endpoint/durability.h"
 
 namespace fencepost::endpoint {
 
 struct DisturbanceKind {
   // The name of the step, of the capability that its case needs, and of the hook of a descriptor
-  // that does it. A case "<name>s" the object.
+  // that does it.
   std::string_view name;
   std::string_view object;     // what is written behind the name in a step
   std::string_view done;       // the object "is <done>"
   std::string_view to_others;  // why no other case runs: "a <name> <to_others> of other cases"
   std::string_view meaning;    // of the capability
   std::string_view provide;    // what to do when that is missing
-  bool ends_connections;       // all of them: each client connects again at its next step
+  // The name of the capability to keep through it all that was acknowledged, and the declaration
+  // that offers it.
+  std::string_view durable;
+  Durability declared;
+  bool ends_connections;  // all of them: each client connects again at its next step
 };
 
 inline constexpr std::array kDisturbances = {
     DisturbanceKind{
         "restart", "broker", "restarted", "ends the connections", "its broker can be restarted",
         "name a command that restarts the broker in a descriptor (hooks: {restart: COMMAND})",
-        true},
+        "durable-restart", Durability::kRestart, true},
+    DisturbanceKind{
+        "kill", "broker", "killed", "ends the connections",
+        "its broker can be killed and started again",
+        "name a command that kills the broker and starts it again in a descriptor (hooks: {kill: "
+        "COMMAND})",
+        "durable-kill", Durability::kKill, true},
+    DisturbanceKind{"failover", "broker", "replaced by another node", "ends the connections",
+                    "another node can take over from its broker",
+                    "name a command that does it in a descriptor (hooks: {failover: COMMAND})",
+                    "durable-failover", Durability::kFailover, true},
 };
 inline constexpr const DisturbanceKind& kRestart = kDisturbances[0];
 

@@ -9,8 +9,6 @@
 #include <optional>
 #include <string_view>
 
-#include "endpoint/fault_schedule.h"
-
 namespace fencepost::endpoint {
 
 // Each includes those before it.
@@ -28,21 +26,6 @@ inline constexpr std::array<std::string_view, 4> kDurabilityNames = {"none", "re
   const auto* found = std::find(kDurabilityNames.begin(), kDurabilityNames.end(), name);
   if (found == kDurabilityNames.end()) return std::nullopt;
   return static_cast<Durability>(found - kDurabilityNames.begin());
-}
-
-// Must what was acknowledged outlive this disturbance of the broker?
-[[nodiscard]] constexpr bool keeps_through(Durability declared, NetworkFault of_broker) {
-  switch (of_broker) {
-    case NetworkFault::kRestart:
-      return declared >= Durability::kRestart;
-    case NetworkFault::kKill:
-      return declared >= Durability::kKill;
-    case NetworkFault::kPartition:
-    case NetworkFault::kFailover:
-      return declared >= Durability::kFailover;
-    default:
-      return true;  // it ends no broker
-  }
 }
 
 }  // namespace fencepost::endpoint

@@ -25,6 +25,7 @@
 #include "base/result.h"
 #include "codec/message.h"
 #include "endpoint/disturbance.h"
+#include "endpoint/durability.h"
 #include "endpoint/mqtt_extras.h"
 
 namespace fencepost::endpoint {
@@ -239,6 +240,7 @@ struct Capabilities {
   std::map<std::string, std::string> client_ids{};
   std::optional<std::uint32_t> max_packet_size{};     // bytes that a PUBLISH may have, when known
   std::set<std::string, std::less<>> disturbances{};  // that can be done to it: names of kinds
+  Durability durability = Durability::kNone;  // that it declares; see target::durability_of()
   // The store sees who sends a request, with which QoS, and the end of a connection, and it can end
   // one: it is in the broker. False: it is a client of the broker.
   bool store_in_broker = true;

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "endpoint/durability.h"
 
 namespace fencepost::endpoint {
 
@@ -123,6 +124,21 @@ struct Strike {
   bool up = false;         // where it is a fault of one direction: that from the client
   std::uint64_t pick = 0;  // any number: modulo the connections that are open, it says which one
 };
+
+// Must what was acknowledged outlive this disturbance of the broker?
+[[nodiscard]] constexpr bool keeps_through(Durability declared, NetworkFault of_broker) {
+  switch (of_broker) {
+    case NetworkFault::kRestart:
+      return declared >= Durability::kRestart;
+    case NetworkFault::kKill:
+      return declared >= Durability::kKill;
+    case NetworkFault::kPartition:
+    case NetworkFault::kFailover:
+      return declared >= Durability::kFailover;
+    default:
+      return true;  // it ends no broker
+  }
+}
 
 // Strikes that somebody has planned, in the order of their times, each of which is behind 0.
 struct FaultPlan {

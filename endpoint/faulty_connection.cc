@@ -49,6 +49,7 @@ bool FaultyConnection::strike(const Strike& strike, Moment now) {
   strike_ = strike;
   acknowledged_ = withheld_ = false;
   waits_ = kind_of(strike.fault).needs_packets && !takes_over;
+  taken_over_ = taken_over_ || takes_over;
   if (!waits_) begin(now);
   if (strike.fault == NetworkFault::kClose) end_ = End::kClose;
   const bool resets = strike.fault == NetworkFault::kReset || strike.fault == NetworkFault::kRefuse;

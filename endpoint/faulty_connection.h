@@ -49,10 +49,8 @@ class FaultyConnection {
   [[nodiscard]] End end(Moment now);
   // The first packet of the client, with which another connection takes this one over.
   [[nodiscard]] const std::string& connect() const { return connect_; }
-  // The broker has been given a reason to end the connection.
-  [[nodiscard]] bool is_taken_over(Moment now) const {
-    return is_active(NetworkFault::kTakeover, now);
-  }
+  // The broker has been given a reason to end the connection, and takes its time.
+  [[nodiscard]] bool is_taken_over() const { return taken_over_; }
   // When holds(), most_to_write() or end() change by themselves.
   [[nodiscard]] std::optional<Moment> next_due(Moment now) const;
 
@@ -68,6 +66,7 @@ class FaultyConnection {
   bool waits_ = false;  // for a packet
   bool acknowledged_ = false;
   bool withheld_ = false;
+  bool taken_over_ = false;
   Moment until_{};
   std::array<Moment, 2> next_write_{};  // where the rate is limited; by `up`
   Moment free_from_{};

@@ -271,6 +271,8 @@ class TapLoop {
     }
     // Nobody reads what still waits.
     if ((client & POLLERR) != 0 || (broker & POLLERR) != 0) pair.broken = true;
+    // Seen also where nothing is read of a client that waits.
+    if ((client & POLLERR) != 0 && !pair.down.source_ended) pair.ended_by_client = true;
     if (!pair.holds(true, now_)) write_waiting(pair, pair.up, *pair.broker, now_);
     if (!pair.holds(false, now_)) write_waiting(pair, pair.down, *pair.client, now_);
     if (pair.faulty) end_by_fault(pair);
@@ -287,7 +289,7 @@ class TapLoop {
       }
       read_rest(*each);
       const bool by_fault =
-          each->faulty && (each->faulty->is_taken_over(now_) ||
+          each->faulty && (each->faulty->is_taken_over() ||
                            each->faulty->end(now_) != FaultyConnection::End::kNone);
       if (each->faulty && !by_fault && !each->ended_by_client) options_.faults->on_ended_itself();
       watcher_.on_closed(each->number);

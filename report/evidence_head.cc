@@ -79,6 +79,7 @@ ordered_json capabilities_json(const endpoint::Capabilities& offered) {
   for (const std::string_view name : endpoint::kDisturbanceNames) {
     out[std::string(name)] = offered.disturbances.contains(name);
   }
+  out["durability"] = name(offered.durability);
   if (offered.quota) out["quota"] = *offered.quota;
   if (offered.max_packet_size) out["max_packet_size"] = *offered.max_packet_size;
   return out;
@@ -110,6 +111,11 @@ endpoint::Capabilities capabilities_of(const JsonMembers& record) {
     // Heads of all versions know this one.
     const bool known = name == endpoint::kRestart.name || record.has(member.c_str());
     if (known && record.flag(member.c_str())) out.disturbances.insert(member);
+  }
+  if (record.has("durability")) {
+    const auto declared = endpoint::durability_named(record.text("durability"));
+    if (!declared) record.wrong("durability", "none, restart, kill or failover");
+    out.durability = declared.value_or(endpoint::Durability::kNone);
   }
   out.raw_packets = record.flag_if_there("odd_packets");
   if (record.has("store_in_broker")) out.store_in_broker = record.flag("store_in_broker");

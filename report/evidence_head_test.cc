@@ -50,6 +50,7 @@ EvidenceHead full_head() {
                            .client_ids = {{"restricted", "me"}},
                            .max_packet_size = 4'294'967'295,
                            .disturbances = {"restart"},
+                           .durability = endpoint::Durability::kKill,
                            .store_in_broker = false,
                            .raw_packets = true,
                            .key_prefix = "mine"},
@@ -91,6 +92,7 @@ TEST(EvidenceHead, ComesBackWithEachField) {
   EXPECT_THAT(offers.client_ids, ElementsAre(Pair("restricted", "me")));
   EXPECT_EQ(offers.max_packet_size, 4'294'967'295U);
   EXPECT_THAT(offers.disturbances, ElementsAre("restart"));
+  EXPECT_EQ(offers.durability, endpoint::Durability::kKill);
   EXPECT_TRUE(offers.raw_packets);
   EXPECT_FALSE(offers.store_in_broker);
   EXPECT_EQ(offers.key_prefix, "mine");
@@ -237,6 +239,7 @@ TEST(EvidenceHead, SaysWhichMemberIsOfAnotherType) {
       {"requirement_digests", "an object"},
       {"capabilities/transport", "true or false"},
       {"capabilities/isolated_broker", "true or false"},
+      {"capabilities/durability", "a string"},
       {"capabilities/ephemeral", "true or false"},
       {"capabilities/exact_clock", "true or false"},
       {"capabilities/restart", "true or false"},

@@ -22,6 +22,15 @@ constexpr auto kOfDisturbances =
       return Capability{kind.name, kind.meaning, kind.provide, nullptr};
     });
 
+constexpr auto kOfDurability =
+    made_of(endpoint::kDisturbances, [](const endpoint::DisturbanceKind& kind) {
+      return Capability{
+          kind.durable, "it declares to keep through that all that it has acknowledged",
+          "declare what the store keeps in a descriptor (durability: restart, kill or "
+          "failover)",
+          nullptr, kind.declared};
+    });
+
 constexpr std::array kBefore = {
     Capability{"transport", "real MQTT connections: QoS, retain, sessions, disconnections",
                "this endpoint has no MQTT connections; use embedded or mqtt://",
@@ -61,7 +70,7 @@ constexpr std::array kBehind = {
                "cannot see or end the connections of others",
                [](const Capabilities& of) { return of.store_in_broker; }},
 };
-constexpr auto kTable = joined(kBefore, kOfDisturbances, kBehind);
+constexpr auto kTable = joined(kBefore, kOfDisturbances, kOfDurability, kBehind);
 static_assert(kTable.size() == scenario::fields::kCapabilities.size());
 static_assert(std::equal(kTable.begin(), kTable.end(), scenario::fields::kCapabilities.begin(),
                          [](const Capability& row, std::string_view name) {

@@ -19,11 +19,15 @@ struct Capability {
   std::string_view name;     // in `requires`
   std::string_view meaning;  // what the endpoint offers then
   std::string_view provide;  // what to do when it is missing
-  // Null: whether it is one of Capabilities::disturbances.
+  // Null: whether Capabilities::durability is at least `declared`, or if that is kNone, whether it
+  // is one of Capabilities::disturbances.
   bool (*offered)(const endpoint::Capabilities&);
+  endpoint::Durability declared = endpoint::Durability::kNone;
 
   [[nodiscard]] bool is_offered(const endpoint::Capabilities& by) const {
-    return offered != nullptr ? offered(by) : by.disturbances.contains(name);
+    if (offered != nullptr) return offered(by);
+    return declared == endpoint::Durability::kNone ? by.disturbances.contains(name)
+                                                   : by.durability >= declared;
   }
 };
 

@@ -157,7 +157,7 @@ TEST(LimitsLoader, WantsCasesToDeclareWhatTheyNeed) {
   const std::string restarts = "- restart: broker\n- {get: k, expect: missing}";
   EXPECT_THAT(diagnostics(kRestarting, restarts), IsEmpty());
   EXPECT_THAT(diagnostics("exclusive: true", restarts),
-              ElementsAre("t.yaml:3:3: this case restarts the broker: write requires: "
+              ElementsAre("t.yaml:3:3: a case with the step restart needs it: write requires: "
                           "[transport, restart]"));
   EXPECT_THAT(
       diagnostics("requires: [restart]", restarts),

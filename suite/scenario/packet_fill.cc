@@ -43,8 +43,8 @@ class LimitChecker {
     }
     for (const endpoint::DisturbanceKind* kind : disturbances_) {
       if (!declares(kind->name)) {
-        diagnose(fmt::format("this case {0}s the {1}: write requires: [transport, {0}]", kind->name,
-                             kind->object));
+        diagnose(fmt::format("a case with the step {0} needs it: write requires: [transport, {0}]",
+                             kind->name));
       }
       if (case_.exclusive) continue;
       diagnose(fmt::format("a {} {} of other cases: write exclusive: true", kind->name,

@@ -104,6 +104,8 @@ inline constexpr std::array kFanOut = {"client"sv, "key"sv, "observers"sv, "cite
 inline constexpr auto kCapabilities =
     joined(std::array{"transport"sv, "quota"sv, "restricted-client"sv, "packet-limit"sv},
            endpoint::kDisturbanceNames,
+           made_of(endpoint::kDisturbances,
+                   [](const endpoint::DisturbanceKind& kind) { return kind.durable; }),
            std::array{"exact-clock"sv, "many-keys"sv, "raw-packets"sv, "store-in-broker"sv});
 
 }  // namespace fencepost::scenario::fields

@@ -42,18 +42,19 @@ std::unique_ptr<endpoint::Endpoint> open_in_process(const ReferenceOptions& give
 }
 
 // Two brokers: one without limits for most cases, and a small one, whose few places are soon
-// filled, which takes no large packets, and which may be restarted. The first has the database.
+// filled, which takes no large packets, and which may be restarted or killed. With a database, the
+// small one has another, which is thrown away.
 class EmbeddedEndpoint final : public endpoint::Endpoint {
  public:
   // The brokers must outlive the endpoint.
   EmbeddedEndpoint(endpoint::BrokerCluster& main, endpoint::BrokerCluster& small,
                    const std::string& url, const Descriptor& descriptor, bool exact_clock,
-                   bool keeps_keys, std::uint16_t proxy_port)
+                   std::uint16_t proxy_port)
       : main_(endpoint::make_mqtt_endpoint(options(main, url, descriptor, proxy_port))),
         small_(endpoint::make_mqtt_endpoint(options(small, url, descriptor))),
         capabilities_(main_->capabilities()) {
     capabilities_.max_packet_size = kReferencePacketSize;
-    capabilities_.ephemeral = !keeps_keys;
+    capabilities_.ephemeral = capabilities_.durability == endpoint::Durability::kNone;
     capabilities_.exact_clock = exact_clock;
   }
 
@@ -86,11 +87,15 @@ class EmbeddedEndpoint final : public endpoint::Endpoint {
     out.capabilities.has_isolated_broker = true;
     out.capabilities.roles = {kRestrictedRole};
     out.capabilities.key_prefix = descriptor.mqtt.capabilities.key_prefix;
-    out.hooks.emplace(endpoint::kRestart.name, [&broker]() -> Result<void, endpoint::Error> {
-      const auto done = broker.disturb(endpoint::kRestart.name);
-      if (done) return {};
-      return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error()});
-    });
+    out.capabilities.durability = durability_of(descriptor);
+    for (const endpoint::DisturbanceKind& kind : endpoint::kDisturbances) {
+      if (kind.declared == endpoint::Durability::kFailover && broker.nodes() == 1) continue;
+      out.hooks.emplace(kind.name, [&broker, what = kind.name]() -> Result<void, endpoint::Error> {
+        const auto done = broker.disturb(what);
+        if (done) return {};
+        return fail(endpoint::Error{endpoint::ErrorKind::kInternal, done.error()});
+      });
+    }
     return out;
   }
 
@@ -124,6 +129,8 @@ Result<Target, TargetError> open_embedded(
     const std::optional<endpoint::NetworkFaultOptions>& faults) {
   const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
   Target target;
+  if (!given.database.empty()) target.folder = std::make_unique<TemporaryFolder>();
+  const std::string of_small = target.folder ? target.folder->path() / "store.db" : "";
   for (const bool small : {false, true}) {
     auto broker =
         endpoint::BrokerCluster::start({.dialect = given.dialect,
@@ -134,8 +141,8 @@ Result<Target, TargetError> open_embedded(
                                         .fault = store::ids_of(given.faults),
                                         .seed = given.seed,
                                         .right = given.right ? right_text(*given.right) : "",
-                                        .database = small ? "" : given.database},
-                                       small ? 1 : given.nodes);
+                                        .database = small ? of_small : given.database},
+                                       given.nodes);
     if (!broker) {
       const bool usage = broker.error().kind == endpoint::StartErrorKind::kMissingProgram ||
                          broker.error().kind == endpoint::StartErrorKind::kBadValue;
@@ -161,7 +168,7 @@ Result<Target, TargetError> open_embedded(
   if (!proxy) return fail(proxy.error());
   target.endpoint = std::make_unique<EmbeddedEndpoint>(
       *target.brokers[0], *target.brokers[1], url.display(), descriptor,
-      given.conditions.clock_offset.count() == 0, !given.database.empty(), *proxy);
+      given.conditions.clock_offset.count() == 0, *proxy);
   return target;
 }
 
@@ -190,6 +197,7 @@ Result<Target, TargetError> open_network(
     options.credentials.user = url.user;
     options.credentials.password = url.password;
   }
+  options.capabilities.durability = descriptor.durability;
   for (const auto& [name, hook] : descriptor.hooks) {
     if (endpoint::disturbance_named(name) == nullptr) continue;
     options.hooks[name] = [run = hook_runner(descriptor, name)]() -> Result<void, endpoint::Error> {

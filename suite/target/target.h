@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/temporary_folder.h"
 #include "codec/dialect.h"
 #include "endpoint/broker_cluster.h"
 #include "endpoint/endpoint.h"
@@ -17,6 +18,7 @@ namespace fencepost::target {
 
 // An open endpoint, and the brokers that serve it when they are ours.
 struct Target {
+  std::unique_ptr<TemporaryFolder> folder;  // outlives the brokers; null: there is none
   std::vector<std::unique_ptr<endpoint::BrokerCluster>> brokers;  // outlive the endpoint
   std::unique_ptr<endpoint::NetworkFaults> network;               // so does it; null: there is none
   std::unique_ptr<endpoint::Endpoint> endpoint;

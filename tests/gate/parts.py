@@ -257,11 +257,22 @@ def line_of(outcome):
     return f"{outcome.result:8}{outcome.part.name:16}{tests_of(outcome):>12}{times}{reason}"
 
 
+def failures_in(said):
+    """What a test printed of its failures: the blocks of googletest's that failed, or the end of all."""
+    blocks = []
+    for block in re.split(r"^(?=\[ RUN      \])", said, flags=re.MULTILINE):
+        lines = block.splitlines()
+        ends = [at for at, line in enumerate(lines) if line.startswith("[  FAILED  ]") and line.endswith(" ms)")]
+        if block.startswith("[ RUN ") and ends:
+            blocks += lines[: ends[0] + 1][-40:]
+    return blocks or said.rstrip().splitlines()[-40:]
+
+
 def end_of(outcome):
-    """What somebody needs to see of a part that failed: the ends of its failed tests, or of its log."""
+    """What somebody needs to see of a part that failed: the failures of its tests, or the end of its log."""
     lines = []
     for name, said in outcome.failed:
-        lines += [f"--- {name}: the end of what it printed", *said.rstrip().splitlines()[-40:]]
+        lines += [f"--- {name}: what it printed of its failures", *failures_in(said)]
     if not lines:
         text = log_of(outcome.part).read_text(encoding="utf-8", errors="replace")
         lines = [f"--- {outcome.part.name}: the end of what it printed", *text.rstrip().splitlines()[-60:]]

@@ -1,4 +1,5 @@
-// Test only: a folder that is removed, with all that is in it, when the object goes.
+// A folder in that for temporary files, which only this user can enter. It is removed, with all
+// that is in it, when the object goes; a process that is killed leaves it.
 //
 //   const TemporaryFolder folder;
 //   folder.write("descriptor.yaml", "url: 'inproc:'\n");
@@ -14,7 +15,7 @@
 
 #include "base/check.h"
 
-namespace fencepost::test {
+namespace fencepost {
 
 class TemporaryFolder {
  public:
@@ -50,4 +51,4 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-}  // namespace fencepost::test
+}  // namespace fencepost
