@@ -151,6 +151,29 @@ TEST(CheckerProperty, AgreesWithASearchThroughAllOrders) {
   EXPECT_GT(tally.violations, count / 10);
 }
 
+// Faults of the network leave many requests of which nobody knows whether they were carried out.
+TEST(CheckerProperty, AgreesWhereMostResponsesAreLost) {
+  Random random(seed());
+  Tally tally;
+  const std::uint64_t count = histories() / 4;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    RandomOptions options = random_options(random);
+    options.percent_unknown = 50 + random.below(45);
+    options.percent_reads = 15 + random.below(30);
+    options.values = random.below(3);
+    options.operations = 8 + random.below(3);
+    std::vector<Operation> operations = random_history(options, random);
+    for (std::size_t changes = random.below(4); changes > 0; --changes) {
+      perturb(operations, random);
+    }
+    SCOPED_TRACE(i);
+    compare(operations, random_bounds(random), tally);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(tally.ok, count / 10);
+  EXPECT_GT(tally.violations, count / 100);
+}
+
 // Registers with values of their own, for which zones decide, beside orders tried one by one.
 TEST(CheckerProperty, ZonesAgreeWithASearchThroughAllOrders) {
   Random random(seed());

@@ -385,6 +385,26 @@ TEST(Checker, TakesRequestsWithoutReplyForDoneOrNot) {
                    "SET-WRITE-1", {0, 2});
 }
 
+// Each of them may have been carried out at any time since, or not.
+TEST(Checker, DecidesWhereManyResponsesAreLost) {
+  constexpr int kLost = 60;
+  std::vector<Operation> operations = {set({1, 0, 1}, "a", 1)};
+  for (int i = 0; i < kLost; ++i) {
+    operations.push_back(unanswered(set({2, 2, 3}, "b" + std::to_string(i), 0)));
+    operations.push_back(unanswered(set({3, 2, 3}, "c", 0, Condition::kIfAbsent)));
+    operations.push_back(unanswered(del({4, 2, 3}, 0)));
+  }
+  // A deletion of what nobody has seen, and an answer that only such a deletion explains.
+  operations.push_back(del({1, 10, 11}, 2));
+  operations.push_back(set({1, 12, 13}, "d", 3));
+  operations.push_back(miss({1, 14, 15}));
+  operations.push_back(get({1, 16, 17}, "c", 4));
+  const CheckLimits few{.search = {.steps = 20'000}};
+  EXPECT_EQ(judge(operations, few).answer, Answer::kOk);
+  operations.push_back(get({1, 18, 19}, "d", 3));
+  EXPECT_EQ(judge(operations, few).answer, Answer::kViolation);
+}
+
 TEST(Checker, LetsKeysExpireOnTime) {
   const Operation first = expiring(set({1, 0, 2}, "a", 1), 100);
   expect_ok({first, get({2, 94, 95}, "a", 1), miss({2, 96, 97})});

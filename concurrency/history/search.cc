@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
 
 namespace fencepost::history {
 namespace {
@@ -49,42 +53,75 @@ Hash hash_of(const State& state) {
   return out;
 }
 
-// A set of hashes. 128 bits: that two configurations of a search share one is as good as
-// impossible.
+// The configurations that the search has been to: what was answered and has had its turn, together
+// with the state, by a hash; and the requests without a response that took effect, as a set. 128
+// bits: that two configurations of a search share a hash is as good as impossible. Two that did
+// would cut off a way, and an order could be missed: a false positive.
 // Lowe keeps the operations themselves, a bit for each at every configuration, which is quadratic
-// in the operations of one key. Two that shared a hash would cut off a way, and an order could be
-// missed: a false positive.
-class Seen {
+// in the operations of one key. Here these are only those without a response.
+class Visited {
  public:
-  // False when it was there.
-  bool add(Hash hash) {
+  using Set = std::vector<std::uint64_t>;
+
+  // `words`: of each set.
+  explicit Visited(std::size_t words) : words_(words) {}
+
+  // False when it was there, or one from which all that can happen from here can happen, too: the
+  // same, but for requests without a response that are left there and not here. These need not
+  // happen, so nothing is lost by not going this way.
+  bool add(Hash hash, const Set& optional) {
     // Zero is an empty slot.
     if (hash == Hash{}) hash.low = 1;
     if (2 * (used_ + 1) > slots_.size()) grow();
-    Hash& slot = find(hash);
-    if (slot == hash) return false;
-    slot = hash;
-    ++used_;
+    Slot& slot = find(hash);
+    if (slot.hash == hash) {
+      if (words_ == 0 || has_subset(slot.first, optional)) return false;
+    } else {
+      slot.hash = hash;
+      ++used_;
+    }
+    if (words_ == 0) return true;
+    next_.push_back(std::exchange(slot.first, static_cast<Index>(next_.size())));
+    sets_.insert(sets_.end(), optional.begin(), optional.end());
     return true;
   }
 
  private:
-  Hash& find(const Hash& hash) {
+  struct Slot {
+    Hash hash{};
+    Index first = kNone;  // of its sets
+  };
+
+  [[nodiscard]] bool has_subset(Index first, const Set& of) const {
+    constexpr std::size_t kMost = 64;  // looking at all of them may be slower than the way itself
+    std::size_t looked_at = 0;
+    for (Index at = first; at != kNone && looked_at < kMost; at = next_[at], ++looked_at) {
+      const std::uint64_t* set = &sets_[at * words_];
+      std::size_t word = 0;
+      while (word < words_ && (set[word] & ~of[word]) == 0) ++word;
+      if (word == words_) return true;
+    }
+    return false;
+  }
+  Slot& find(const Hash& hash) {
     const std::size_t mask = slots_.size() - 1;
     std::size_t at = hash.low & mask;
-    while (slots_[at] != Hash{} && slots_[at] != hash) at = (at + 1) & mask;
+    while (slots_[at].hash != Hash{} && slots_[at].hash != hash) at = (at + 1) & mask;
     return slots_[at];
   }
   void grow() {
-    std::vector<Hash> old(std::max<std::size_t>(64, 2 * slots_.size()));
+    std::vector<Slot> old(std::max<std::size_t>(64, 2 * slots_.size()));
     old.swap(slots_);
-    for (const Hash& hash : old) {
-      if (hash != Hash{}) find(hash) = hash;
+    for (const Slot& slot : old) {
+      if (slot.hash != Hash{}) find(slot.hash) = slot;
     }
   }
 
-  std::vector<Hash> slots_{};
+  std::size_t words_;
+  std::vector<Slot> slots_{};
   std::size_t used_ = 0;
+  std::vector<Index> next_{};  // by set: another one of the same slot
+  std::vector<std::uint64_t> sets_{};
 };
 
 class Search {
@@ -93,6 +130,10 @@ class Search {
       : history_(history), model_(history, bounds), limits_(limits) {
     sort_entries();
     sort_exact();
+    visited_.emplace((optional_.size() + 63) / 64);
+    taken_.assign((optional_.size() + 63) / 64, 0);
+    find_unseen_values();
+    find_equals();
   }
 
   SearchResult run() {
@@ -137,6 +178,8 @@ class Search {
     const auto earlier = [&](Index a, Index b) { return entries[a].called < entries[b].called; };
     std::stable_sort(answered.begin(), answered.end(), earlier);
     std::stable_sort(optional_.begin(), optional_.end(), earlier);
+    optional_place_.assign(entries.size(), kNone);
+    for (Index i = 0; i < optional_.size(); ++i) optional_place_[optional_[i]] = i;
     // A list with links both ways: what has its turn is taken out, and still knows its neighbours
     // when it is put back, as that is done in the reverse order.
     used_.assign(entries.size(), false);
@@ -172,6 +215,51 @@ class Search {
     }
   }
 
+  // Values that one SET without a response has, and nothing else: which of them a key has is the
+  // same for all that follows.
+  void find_unseen_values() {
+    const auto& entries = history_.entries();
+    std::vector<Index> uses(history_.texts().size(), 0);
+    for (const Entry& entry : entries) {
+      for (const Index value : {entry.value, entry.other}) {
+        if (value != kNone) ++uses[value];
+      }
+    }
+    is_unseen_.assign(entries.size(), false);
+    for (const Index at : optional_) {
+      const Entry& entry = entries[at];
+      // With NEX its own value is compared with that of the key.
+      is_unseen_[at] = entry.action == Action::kSet && !entry.adopted &&
+                       entry.condition != codec::Condition::kIfAbsentOrEqual &&
+                       uses[entry.value] == 1;
+      if (is_unseen_[at] && unseen_value_ == kNone) unseen_value_ = entry.value;
+    }
+  }
+
+  [[nodiscard]] Index value_of(Index at) const {
+    return is_unseen_[at] ? unseen_value_ : history_.entries()[at].value;
+  }
+
+  // Of requests without a response that would do the same, the one that was sent first has its turn
+  // first. Where keys expire, what was sent later may not do the same.
+  void find_equals() {
+    const auto& entries = history_.entries();
+    equal_before_.assign(entries.size(), kNone);
+    const auto expires = [](const Entry& entry) { return entry.expires_after >= 0; };
+    if (std::any_of(entries.begin(), entries.end(), expires)) return;
+    const auto kind_of = [&](Index at) {
+      const Entry& entry = entries[at];
+      return std::tuple(entry.action, entry.condition, value_of(at), entry.other, entry.token,
+                        entry.version);
+    };
+    std::map<decltype(kind_of(0)), Index> last;
+    for (const Index at : optional_) {
+      if (entries[at].returned != kNever.count() || entries[at].adopted) continue;
+      const auto [known, added] = last.try_emplace(kind_of(at), at);
+      if (!added) equal_before_[at] = std::exchange(known->second, at);
+    }
+  }
+
   [[nodiscard]] Index end_mark() const { return static_cast<Index>(history_.entries().size()); }
 
   // What belongs to a version that is over has missed its turn: no way leads on.
@@ -183,12 +271,19 @@ class Search {
     return rank < state.floor && rank != state.version;
   }
 
+  // It is in no list: nothing has to wait for what need not happen.
+  [[nodiscard]] bool take_optional(Index entry) {
+    if (history_.entries()[entry].outcome != Outcome::kUnknown) return false;
+    const Index place = optional_place_[entry];
+    taken_[place / 64] ^= std::uint64_t{1} << (place % 64);
+    return true;
+  }
+
   void use(Index entry) {
     used_[entry] = true;
-    hash_.mix(hash_of_entry(entry));
     order_.push_back(entry);
-    // It is in no list: nothing has to wait for what need not happen.
-    if (history_.entries()[entry].outcome == Outcome::kUnknown) return;
+    if (take_optional(entry)) return;
+    hash_.mix(hash_of_entry(entry));
     next_[previous_[entry]] = next_[entry];
     previous_[next_[entry]] = previous_[entry];
     --left_;
@@ -196,10 +291,10 @@ class Search {
 
   void put_back(Index entry) {
     used_[entry] = false;
-    hash_.mix(hash_of_entry(entry));
     order_.pop_back();
     if (place_[entry] != kNone) first_exact_ = std::min<std::size_t>(first_exact_, place_[entry]);
-    if (history_.entries()[entry].outcome == Outcome::kUnknown) return;
+    if (take_optional(entry)) return;
+    hash_.mix(hash_of_entry(entry));
     next_[previous_[entry]] = entry;
     previous_[next_[entry]] = entry;
     ++left_;
@@ -228,7 +323,7 @@ class Search {
     here.mix(hash_of(state));
     // Where something can happen for a limited time only, it matters how late it is.
     if (!over_.empty()) here.low = scrambled(here.low ^ static_cast<std::uint64_t>(last_call));
-    if (seen_.add(here)) collect_moves(state, last_call);
+    if (visited_->add(here, taken_)) collect_moves(state, last_call);
   }
 
   void collect_moves(const State& state, std::int64_t last_call) {
@@ -261,9 +356,11 @@ class Search {
       // One with a return says that nothing happens after it: not where something that was called
       // later has had its turn.
       if (used_[at] || entries[at].returned < last_call) continue;
+      if (equal_before_[at] != kNone && !used_[equal_before_[at]]) continue;
       after.clear();
       model_.step(state, entries[at], after);
-      for (const State& next : after) {
+      for (State next : after) {
+        if (is_unseen_[at] && next.value == entries[at].value) next.value = unseen_value_;
         // What changes nothing may as well not have happened.
         if (next != state) moves_.push_back({at, next});
       }
@@ -304,7 +401,12 @@ class Search {
   SearchLimits limits_;
   SearchResult result_{};
   std::vector<Index> optional_{};
-  std::vector<Index> over_{};  // of these, what can happen for a limited time only
+  std::vector<Index> optional_place_{};  // by entry: in optional_
+  Visited::Set taken_{};                 // of optional_
+  std::vector<bool> is_unseen_{};        // by entry
+  Index unseen_value_ = kNone;           // that stands for all of these
+  std::vector<Index> equal_before_{};    // by entry: another one that would do the same
+  std::vector<Index> over_{};            // of these, what can happen for a limited time only
   std::vector<Index> next_{};
   std::vector<Index> previous_{};
   std::vector<Index> exact_{};
@@ -316,7 +418,7 @@ class Search {
   std::vector<Move> moves_{};
   std::vector<Index> order_{};
   Hash hash_{};
-  Seen seen_{};
+  std::optional<Visited> visited_{};
   std::int64_t stuck_at_ = 0;
 };
 

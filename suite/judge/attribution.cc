@@ -136,6 +136,16 @@ std::string_view of_other_form(const OfResponse& seen) {
   return form ? requirement_of(*form) : std::string_view();
 }
 
+// What was right before the broker ended, and is not so afterwards: another rule that it breaks is
+// one that the store kept until then. Req: LIFE-DURABLE-1 to LIFE-DURABLE-5
+std::string_view of_durability(const OfResponse& seen) {
+  const Mismatch kind = seen.facts.kind;
+  const bool compared = kind == Mismatch::kVersionOther || kind == Mismatch::kVersionNotLater ||
+                        (kind == Mismatch::kReply && !seen.facts.malformed);
+  const std::string_view cites = seen.difference.step.expect.cites;
+  return compared && cites.starts_with("LIFE-DURABLE-") ? cites : std::string_view();
+}
+
 // That a verb is unknown says nothing of what it takes, which such a step is about.
 // Req: RESP-VERBS-1
 std::string_view of_unknown_verb(const OfResponse& seen) {
@@ -215,14 +225,15 @@ std::string_view of_forbidden_reply(const OfResponse& seen) {
                                                          : std::string_view();
 }
 
-constexpr std::array<ResponseReading, 7> kAttributed = {
-    of_repeated_reply, of_other_form,      of_unknown_verb,   of_difference,
-    of_step,           of_earlier_outcome, of_forbidden_reply};
+constexpr std::array<ResponseReading, 8> kAttributed = {
+    of_repeated_reply, of_other_form, of_unknown_verb,    of_durability,
+    of_difference,     of_step,       of_earlier_outcome, of_forbidden_reply};
 // What such a difference breaks regardless of what the case is about: of_step() is not used, and a
 // response that does not come may name a rule by itself.
-constexpr std::array<ResponseReading, 10> kDirect = {
-    of_repeated_reply, of_version_itself, of_other_form, of_unknown_verb,   of_difference,
-    of_missing_key,    of_promise,        of_refusal,    of_expected_reply, of_no_reply};
+constexpr std::array<ResponseReading, 11> kDirect = {
+    of_repeated_reply, of_version_itself, of_other_form,  of_unknown_verb,
+    of_durability,     of_difference,     of_missing_key, of_promise,
+    of_refusal,        of_expected_reply, of_no_reply};
 
 // Was another request of the client in flight as well? Then the reply may be the one to that.
 bool meets_another(const ResponseDifference& difference) {
