@@ -30,13 +30,13 @@
 #include <gtest/gtest.h>
 #include <spawn.h>
 
-#include "base/temporary_folder.h"
 #include "codec/resp3.h"
 #include "codec/topics.h"
 #include "endpoint/broker_process.h"
 #include "endpoint/mqtt.h"
 #include "endpoint/socket.h"
 #include "endpoint/test_driver.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::endpoint {
 namespace {
@@ -846,7 +846,7 @@ class Certificates {
              ".key -addext basicConstraints=critical,CA:FALSE -addext " + extension);
   }
 
-  TemporaryFolder directory_;
+  test::TemporaryFolder directory_;
 };
 
 // A broker with a TLS listener, and an endpoint that trusts its authority.
@@ -944,7 +944,7 @@ TEST(BrokerTls, NamesAFileThatCannotBeRead) {
 }
 
 TEST(BrokerPassword, LetsInWhoKnowsItAndNobodyElse) {
-  const TemporaryFolder directory;
+  const test::TemporaryFolder directory;
   const std::string file = directory.path() / "passwords";
   const std::string long_password = repeated('p', 200);
   must_run("mosquitto_passwd -b -c " + file + " ann secret");

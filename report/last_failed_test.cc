@@ -7,9 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "base/json_reader.h"
-#include "base/temporary_folder.h"
 #include "report/report.h"
 #include "report/report_sample.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -29,7 +29,7 @@ class LastFailedTest : public testing::Test {
     return report(to_json(run.result, test::catalogue(), sample_context()));
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(LastFailedTest, IsWhatFailedOrWasInconclusiveAndNotWhatOnlyWarns) {

@@ -7,8 +7,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "report/report_sample.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -242,7 +242,7 @@ TEST(Regressions, ACommentIsNoLongerThanGithubTakes) {
 }
 
 TEST(Regressions, ReadsReportsTheOldestFirst) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto write = [&](const std::string& name, const Sample& run, const std::string& started,
                          const std::string& stopped = "") {
     ReportContext context = sample_context();

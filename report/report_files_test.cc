@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -27,7 +27,7 @@ TEST(ReportFiles, HaveAPlaceForEachKind) {
 }
 
 TEST(ReportFiles, AreOneForEachReport) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string one = (folder.path() / "one").string();
   EXPECT_TRUE(check_writable(ReportFiles{{"json", one}, {"html", "-"}}));
   const auto same = check_writable(ReportFiles{{"json", one}, {"html", one}});
@@ -40,7 +40,7 @@ TEST(ReportFiles, AreOneForEachReport) {
 }
 
 TEST(ReportFiles, AreWrittenAllButThoseThatCannotBe) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto path = [&](const char* name) { return (folder.path() / name).string(); };
   bool made = false;
   const std::vector<Renderer> renderers = {

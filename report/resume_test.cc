@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "report/report_sample.h"
 #include "report/run_evidence.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -212,7 +212,7 @@ class ResumeTest : public testing::Test {
     }
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   scenario::Library library_;
   std::string path_;
 };

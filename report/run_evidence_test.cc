@@ -10,8 +10,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "report/report_sample.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -25,7 +25,7 @@ using testing::Not;
 using testing::StartsWith;
 
 TEST(PlaceBesideReports, IsBesideTheFirstReportThatIsAFile) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string old_report = folder.write("old.json", "{}").string();
   EXPECT_EQ(place_beside({}), "");
   EXPECT_EQ(place_beside({{"json", "-"}}), "");
@@ -77,7 +77,7 @@ class RunEvidenceTest : public testing::Test {
     return kept ? kept->cases.size() : 0;
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   scenario::Library library_;
   ReportContext context_ = sample_context();
   Call call_;

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/temporary_folder.h"
 #include "evidence/frame.h"
 #include "evidence/record.h"
 #include "report/report_sample.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::report {
 namespace {
@@ -203,7 +203,7 @@ TEST_F(SavedRunTest, TheLastWordOfACaseAndOfThePreflightCounts) {
 }
 
 TEST_F(SavedRunTest, ReportsAreMadeOfIt) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   File run = file();
   keep(run, result(0, Verdict::kPassed));
   const auto path = folder.write("run.fpe", run.source().content).string();

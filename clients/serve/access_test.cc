@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 
 #include "base/files.h"
-#include "base/temporary_folder.h"
 #include "endpoint/throw_away_certificate.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::serve {
 namespace {
@@ -37,7 +37,7 @@ class AccessTest : public testing::Test {
     return out;
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 // --- where it listens ----------------------------------------------------------------------------

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::serve {
 namespace {
@@ -59,7 +59,7 @@ TEST(JudgedCommand, CannotAlwaysBeStarted) {
 }
 
 TEST(JudgedCommand, GetsTheAddressOfTheBroker) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string out = (folder.path() / "out").string();
   EXPECT_EQ(
       exit_code_of(

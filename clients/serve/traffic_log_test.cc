@@ -10,10 +10,10 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/temporary_folder.h"
 #include "codec/command.h"
 #include "codec/message_json.h"
 #include "codec/topics.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::serve {
 namespace {
@@ -161,7 +161,7 @@ TEST(TrafficLog, RejectsMalformedLines) {
 
 class TrafficRecording : public testing::Test {
  protected:
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   std::string out_ = (folder_.path() / "made.yaml").string();
 };
 

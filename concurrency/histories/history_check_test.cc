@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/temporary_folder.h"
 #include "suite/testing/built_in_library.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::histories {
 namespace {
@@ -79,7 +79,7 @@ class HistoryCheck : public testing::Test {
     return checked_text(checked(lines, steps), rules());
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
 };
 
 TEST_F(HistoryCheck, CountsWhatIsInTheFile) {

@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <pugixml.hpp>
 
-#include "base/temporary_folder.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::histories {
 namespace {
@@ -288,7 +288,7 @@ class StressFiles : public testing::Test {
     return (folder_.path() / name).string();
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   std::string history_ = folder_
                              .write("run.jsonl",
                                     R"({"type":"history","format":1}

@@ -17,15 +17,16 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/temporary_folder.h"
 #include "suite/target/contradiction.h"
 #include "suite/target/descriptor_fields.h"
 #include "suite/target/hook.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::target {
 namespace {
 
 using namespace std::chrono_literals;
+using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

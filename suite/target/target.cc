@@ -1,6 +1,8 @@
 #include "suite/target/target.h"
 
+#include <cerrno>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -129,7 +131,16 @@ Result<Target, TargetError> open_embedded(
     const std::optional<endpoint::NetworkFaultOptions>& faults) {
   const std::string& key_prefix = descriptor.mqtt.capabilities.key_prefix;
   Target target;
-  if (!given.database.empty()) target.folder = std::make_unique<TemporaryFolder>();
+  if (!given.database.empty()) {
+    target.folder = std::make_unique<TemporaryFolder>();
+    if (target.folder->path().empty()) {
+      return fail(
+          TargetError{TargetErrorKind::kUsage,
+                      fmt::format("no folder can be made for temporary files ({}), which the "
+                                  "database of cases that end the broker needs: set TMPDIR",
+                                  std::generic_category().message(errno))});
+    }
+  }
   const std::string of_small = target.folder ? target.folder->path() / "store.db" : "";
   for (const bool small : {false, true}) {
     auto broker =

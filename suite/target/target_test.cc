@@ -7,11 +7,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "reference_store/authorization.h"
 #include "suite/run/case_runner.h"
 #include "suite/scenario/library.h"
 #include "suite/testing/fake_endpoint.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::target {
 namespace {
@@ -19,6 +19,7 @@ namespace {
 using namespace test;  // made for this test
 using namespace std::chrono_literals;
 using codec::DialectId;
+using test::TemporaryFolder;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

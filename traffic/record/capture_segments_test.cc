@@ -10,9 +10,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "codec/topics.h"
 #include "endpoint/wire/packet.h"
+#include "suite/testing/temporary_folder.h"
 #include "traffic/record/capture_pcap.h"
 
 namespace fencepost::record {
@@ -312,7 +312,7 @@ std::string session() {
 }
 
 TEST(ReadPcap, ReadsASession) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto capture = read_pcap({.file = folder.write("packets.pcap", session())});
   ASSERT_TRUE(capture) << capture.error();
   ASSERT_THAT(capture->events, SizeIs(1));
@@ -322,7 +322,7 @@ TEST(ReadPcap, ReadsASession) {
 }
 
 TEST(ReadPcap, SaysWhatItHasNotRead) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto capture = read_pcap({.file = folder.write("cut.pcap", session() + zeros(9))});
   ASSERT_TRUE(capture) << capture.error();
   EXPECT_THAT(capture->events, SizeIs(1));
@@ -331,7 +331,7 @@ TEST(ReadPcap, SaysWhatItHasNotRead) {
 }
 
 TEST(ReadPcap, SaysWhyThereIsNone) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const auto error_of = [](const std::string& path) {
     const auto read = read_pcap({.file = path});
     return read ? "" : read.error();

@@ -8,12 +8,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "codec/notification.h"
 #include "codec/topics.h"
 #include "endpoint/in_process.h"
 #include "reference_store/faults/decorator.h"
 #include "suite/testing/built_in_library.h"
+#include "suite/testing/temporary_folder.h"
 #include "traffic/search/saved_workload.h"
 #include "workload/trace_text.h"
 
@@ -84,7 +84,7 @@ class CounterexampleTest : public testing::Test {
                  .stop = kNeverStop});
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   ExploreRun run_{.call = {.endpoint = "inproc:?fault=S01"},
                   .library = test::built_in_requirements(),
                   .context = {.endpoint = "inproc:", .started = "2026-01-01T00:00:00Z"},

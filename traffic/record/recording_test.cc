@@ -7,9 +7,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
 #include "codec/command.h"
 #include "codec/topics.h"
+#include "suite/testing/temporary_folder.h"
 
 namespace fencepost::record {
 namespace {
@@ -94,7 +94,7 @@ class Recordings : public testing::Test {
     return (folder_.path() / name).string();
   }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   FlagWatcher watcher_;
 };
 

@@ -7,8 +7,8 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "base/temporary_folder.h"
 #include "suite/testing/paper.h"
+#include "suite/testing/temporary_folder.h"
 #include "traffic/replay/saved_fixture.h"
 
 namespace fencepost::replay {
@@ -152,7 +152,7 @@ TEST(ReplayPrinter, UsesColoursAndTheLiveLineOnATerminal) {
 }
 
 TEST(ReplayReports, AreWrittenWhereTheyHaveAName) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const Session session = ran({{"nx.yaml", nx_case()}}, overwrites(), 3);
   EXPECT_TRUE(write_reports(session, {}));
   EXPECT_TRUE(write_reports(session, {{"json", (folder.path() / "out.json").string()},
@@ -164,7 +164,7 @@ TEST(ReplayReports, AreWrittenWhereTheyHaveAName) {
 }
 
 TEST(ReplayReports, AreBothTriedWhenOneCannotBeWritten) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const Session session = ran({{"get.yaml", kGetCase}}, right());
   const std::string nowhere = (folder.path() / "no/out.json").string();
   const auto written =

@@ -7,7 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "base/temporary_folder.h"
+#include "suite/testing/temporary_folder.h"
 #include "traffic/replay/saved_fixture.h"
 
 namespace fencepost::replay {
@@ -28,7 +28,7 @@ std::vector<std::string> ids(const SavedCases& saved) {
   return out;
 }
 
-std::vector<std::string> names_in(const TemporaryFolder& folder) {
+std::vector<std::string> names_in(const test::TemporaryFolder& folder) {
   std::vector<std::string> out;
   for (const auto& each : std::filesystem::directory_iterator(folder.path())) {
     out.push_back(each.path().filename().string());
@@ -39,7 +39,7 @@ std::vector<std::string> names_in(const TemporaryFolder& folder) {
 // --- loading -------------------------------------------------------------------------------------
 
 TEST(SavedCases, TakesAFileOnceWhateverWayLeadsToIt) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   const std::string nx = folder.write("saved/nx.yaml", nx_case()).string();
   folder.write("saved/deep/get.yaml", kGetCase);
   std::filesystem::create_symlink(nx, folder.path() / "link.yaml");
@@ -55,7 +55,7 @@ TEST(SavedCases, TakesAFileOnceWhateverWayLeadsToIt) {
 }
 
 TEST(SavedCases, LeavesOutFilesWithAnError) {
-  const TemporaryFolder folder;
+  const test::TemporaryFolder folder;
   std::string broken = kGetCase;
   broken.replace(broken.find("expect: ok"), 10, "expect: okay");
   folder.write("saved/broken.yaml", broken);
@@ -107,7 +107,7 @@ class Healing : public testing::Test {
   [[nodiscard]] std::string text() const { return folder_.read("nx.yaml"); }
   [[nodiscard]] std::string place() const { return path_.string() + ":4 saved.nx: "; }
 
-  TemporaryFolder folder_;
+  test::TemporaryFolder folder_;
   std::string before_ = nx_case(recorded_at(overwrites()));
   std::filesystem::path path_ = folder_.write("nx.yaml", before_);
   std::function<void()> meanwhile_{};
