@@ -36,7 +36,7 @@ inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv, "st
 // Cases need the first ones; `stress --disturb` all of them.
 inline constexpr auto kHookCommands =
     joined(endpoint::kDisturbanceNames,
-           std::array{"kill"sv, "stop"sv, "continue"sv, "partition"sv, "heal"sv, "failover"sv});
+           std::array{"stop"sv, "continue"sv, "partition"sv, "heal"sv});
 inline constexpr auto kHooks = joined(kHookCommands, std::array{"timeout"sv, "environment"sv});
 
 }  // namespace fencepost::target::descriptor_fields

@@ -221,8 +221,8 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
        "d.yaml:2:16: capabilities has no such key; allowed: quota, max_packet_size, "
        "store_in_broker"},
       {"hooks: {}",
-       "d.yaml:2:8: hooks needs the key \"restart\" or \"kill\" or \"stop\" or \"continue\" or "
-       "\"partition\" or \"heal\" or \"failover\""},
+       "d.yaml:2:8: hooks needs the key \"restart\" or \"kill\" or \"failover\" or \"stop\" or "
+       "\"continue\" or \"partition\" or \"heal\""},
       {"hooks: {stop: pause}", "d.yaml:2:8: hooks has stop and not continue; one undoes the other"},
       {"hooks: {heal: join}", "d.yaml:2:8: hooks has heal and not partition; one undoes the other"},
       {"durability: always",
@@ -231,7 +231,7 @@ TEST(Descriptor, NamesWhatIsWrongWithLimitsAndHooks) {
       {"hooks: {restart: x, timeout: 2h}", "d.yaml:2:30: timeout must be at most 1h"},
       {"hooks: {explode: x, restart: x}",
        "d.yaml:2:9: hooks has no such key; allowed: " +
-           fmt::format("{}, kill, stop, continue, partition, heal, failover, timeout",
+           fmt::format("{}, stop, continue, partition, heal, timeout",
                        fmt::join(endpoint::kDisturbanceNames, ", "))},
   };
   for (const BadDescriptor& row : kTable) {
