@@ -272,7 +272,8 @@ class Sbom(TemplateTest):
         made = self.describe("one.json")
         self.check_rules(made)
         packages = {package["name"]: package for package in made["packages"]}
-        self.assertEqual("pkg:deb/debian/zlib-of-arm@7?arch=arm64", packages["zlib-of-arm"]["externalRefs"][0]["referenceLocator"])
+        reference = packages["zlib-of-arm"]["externalRefs"][0]["referenceLocator"]
+        self.assertEqual("pkg:deb/debian/zlib-of-arm@7?arch=arm64", reference)
         self.assertNotIn("zlib1g-dev", packages)
         self.assertIn("libfmt-dev", packages)
 
