@@ -29,7 +29,7 @@ UNKNOWN = "NOASSERTION"
 LICENCES = {"Apache-2.0": "Apache-2.0", "BSD-2-Clause": "BSD-2-Clause", "BSD-3-clause": "BSD-3-Clause", "CC0-1.0": "CC0-1.0",
             "Expat": "MIT", "X11": "X11", "Zlib": "Zlib", "EPL-2.0": "EPL-2.0", "EDL-1.0": "BSD-3-Clause"}
 # What ld and lld print: (/a/libx.a)member.o and /a/libx.a(member.o); a library that is named without a member gave nothing.
-LINKED = re.compile(r"^\(?(/[^()]+\.a)(?:\)|\().+|^(/\S+\.(?:o|so[.\d]*))$")
+LINKED = re.compile(r"^\(?(/[^()]+\.a)(?:\)|\().+|^(/.+\.(?:o|so[.\d]*))$")
 
 
 def run(*command, **options):
