@@ -17,11 +17,12 @@ endif()
 # The manual page and the completions come from the options of the program itself.
 install(CODE "
   file(MAKE_DIRECTORY \"${made}\")
+  set(emulator \"${CMAKE_CROSSCOMPILING_EMULATOR}\")
   foreach(file_and_words fencepost.1:manual fencepost.bash:completion:bash _fencepost:completion:zsh
       fencepost.fish:completion:fish)
     string(REPLACE : \";\" words \"\${file_and_words}\")
     list(POP_FRONT words file)
-    execute_process(COMMAND \"$<TARGET_FILE:fencepost>\" \${words} OUTPUT_FILE \"${made}/\${file}\"
+    execute_process(COMMAND \${emulator} \"$<TARGET_FILE:fencepost>\" \${words} OUTPUT_FILE \"${made}/\${file}\"
       COMMAND_ERROR_IS_FATAL ANY)
   endforeach()
   execute_process(COMMAND gzip -9nf \"${made}/fencepost.1\" COMMAND_ERROR_IS_FATAL ANY)")

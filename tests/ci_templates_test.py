@@ -150,9 +150,10 @@ class Release(TemplateTest):
                 self.assertEqual(0, run_command("bash", "-n", "-c", plain).returncode, script)
                 for row in rows:
                     text = re.sub(r"\$\{\{ matrix\.(\w+) \}\}", lambda name, row=row: row[name[1]], script)
-                    called |= set(re.findall(r"ci/(?:package|release) --[a-z-]+", text))
+                    called |= set(re.findall(r"ci/(?:package|release) --[a-z0-9-]+", text))
         self.assertEqual({"ci/release --check", "ci/release --sign", "ci/release --notes", "ci/package --only-build",
-                          "ci/package --reproduce", "ci/package --prove", "ci/package --prove-static"}, called)
+                          "ci/package --reproduce", "ci/package --arm64", "ci/package --prove",
+                          "ci/package --prove-static"}, called)
         for script, option in (words.split() for words in called):
             self.assertRegex((ROOT / script).read_text(encoding="utf-8"), rf"(?m)^  {option}\) ")
         # What it needs of the owner is in the owner's list.
@@ -208,11 +209,11 @@ class Release(TemplateTest):
 class Sbom(TemplateTest):
     """What is said of a small program with a static library, one of headers, and one that is named and not used."""
 
-    def build(self):
+    def build(self, options="", linked=""):
         self.write("main.cc", "#include <fmt/format.h>\n#include <zlib.h>\nint main() { return *zlibVersion() == 0; }\n")
-        self.write("build.ninja", "rule compile\n  command = c++ -MD -MF $out.d -c $in -o $out\n"
+        self.write("build.ninja", f"rule compile\n  command = c++ {options} -MD -MF $out.d -c $in -o $out\n"
                                   "  depfile = $out.d\n  deps = gcc\n"
-                                  "rule link\n  command = c++ -static $in -o $out -l:libz.a -l:libyaml-cpp.a\n"
+                                  f"rule link\n  command = c++ -static $in {linked} -o $out -l:libz.a -l:libyaml-cpp.a\n"
                                   "build main.o: compile main.cc\nbuild bin/main: link main.o\n")
         done = run_command("ninja", "-C", self.folder, "bin/main")
         self.assertEqual(0, done.returncode, done.stdout + done.stderr)
@@ -259,6 +260,26 @@ class Sbom(TemplateTest):
         self.assertEqual(digest, packages["main"]["checksums"][0]["checksumValue"])
         self.describe("two.json")
         self.assertEqual((self.folder / "one.json").read_bytes(), (self.folder / "two.json").read_bytes())
+
+    def test_packages_of_another_machine_are_those_of_its_root(self):
+        root = self.folder / "its root"
+        self.write("its root/usr/include/zlib.h", "inline const char* zlibVersion() { return nullptr; }\n")
+        self.write("its root/var/lib/dpkg/status", "Package: zlib-of-arm\nStatus: install ok installed\nArchitecture: arm64\n"
+                                                   "Version: 7\nMaintainer: x\nDescription: x\n")
+        self.write("its root/var/lib/dpkg/info/zlib-of-arm.list", "/usr/include/zlib.h\n/usr/lib/z.o\n")
+        self.write("its root/usr/lib/z.cc", "")
+        self.assertEqual(0, run_command("c++", "-c", root / "usr/lib/z.cc", "-o", root / "usr/lib/z.o").returncode)
+        self.write("CMakeCache.txt", f"CMAKE_SYSROOT:UNINITIALIZED={root}\n")
+        self.build(f"-isystem '{root}/usr/include'", f"'{root}/usr/lib/z.o'")
+        made = self.describe("one.json")
+        self.check_rules(made)
+        packages = {package["name"]: package for package in made["packages"]}
+        reference = packages["zlib-of-arm"]["externalRefs"][0]["referenceLocator"]
+        self.assertEqual("pkg:deb/debian/zlib-of-arm@7?arch=arm64", reference)
+        kinds = {relation["relatedSpdxElement"]: relation["relationshipType"] for relation in made["relationships"]}
+        self.assertEqual("STATIC_LINK", kinds["SPDXRef-zlib-of-arm"])
+        self.assertNotIn("zlib1g-dev", packages)
+        self.assertIn("libfmt-dev", packages)
 
 
 if __name__ == "__main__":
