@@ -97,6 +97,25 @@ TEST(AttributionOfResponse, WhatTheDifferenceShowsIsBelievedBeforeTheStep) {
   EXPECT_EQ(attribution.direct, "VER-SET-1");
 }
 
+// Another rule that a lost write or a version of before would break is one that the store kept
+// until its broker ended.
+TEST(AttributionOfResponse, WhatTheEndOfTheBrokerHasChangedIsAMatterOfDurability) {
+  Talk talk;
+  talk.ask({"SET", "k", "v"}, std::string(kAccepted)).ask({"GET", "k"}, "$-1\r\n");
+  talk.wants(value("v")).cites("LIFE-DURABLE-1");
+  for (const Mismatch kind :
+       {Mismatch::kReply, Mismatch::kVersionOther, Mismatch::kVersionNotLater}) {
+    const Attribution attribution = attribute(talk.differs(kind));
+    EXPECT_EQ(attribution.requirement, "LIFE-DURABLE-1") << name(kind);
+    EXPECT_EQ(attribution.direct, "LIFE-DURABLE-1") << name(kind);
+  }
+  // What no end of a broker changes.
+  EXPECT_EQ(attribute(talk.differs(Mismatch::kStatus)).requirement, "ENV-STATUS-1");
+  Talk malformed;
+  malformed.ask({"GET", "k"}, "$x\r\n").wants(value("v")).cites("LIFE-DURABLE-1");
+  EXPECT_NE(attribute(malformed.differs()).direct, "LIFE-DURABLE-1");
+}
+
 TEST(AttributionOfResponse, ASpellingIsNoBehaviour) {
   Talk talk;
   talk.ask({"SET", "k", "v", "NX"}, ":-1\r\n").wants(plain(ReplyKind::kOk)).cites("SET-NX-2");

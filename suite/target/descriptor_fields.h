@@ -34,9 +34,8 @@ inline constexpr std::array kRole = {"user"sv,        "password"sv, "password_en
                                      "certificate"sv, "key"sv,      "client_id"sv};
 inline constexpr std::array kCapabilities = {"quota"sv, "max_packet_size"sv, "store_in_broker"sv};
 // Cases need the first ones; `stress --disturb` all of them.
-inline constexpr auto kHookCommands =
-    joined(endpoint::kDisturbanceNames,
-           std::array{"stop"sv, "continue"sv, "partition"sv, "heal"sv});
+inline constexpr auto kHookCommands = joined(
+    endpoint::kDisturbanceNames, std::array{"stop"sv, "continue"sv, "partition"sv, "heal"sv});
 inline constexpr auto kHooks = joined(kHookCommands, std::array{"timeout"sv, "environment"sv});
 
 }  // namespace fencepost::target::descriptor_fields
