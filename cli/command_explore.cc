@@ -118,7 +118,7 @@ run::ExitCode search(endpoint::Endpoint& endpoint, ExploreRun& run) {
   line.clear();
   if (run.network != nullptr) {
     run.network->set_on(false);
-    result.ends_are_injected = run.network->ended_themselves() == 0;
+    result.ended_by_broker = run.network->ended_themselves();
   }
   return report(result, endpoint, run);
 }

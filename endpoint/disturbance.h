@@ -43,7 +43,8 @@ inline constexpr std::array kDisturbances = {
         "durable-kill", Durability::kKill, true},
     DisturbanceKind{"failover", "broker", "replaced by another node", "ends the connections",
                     "another node can take over from its broker",
-                    "name a command that does it in a descriptor (hooks: {failover: COMMAND})",
+                    "name a command that does it in a descriptor (hooks: {failover: COMMAND}); "
+                    "embedded?database=FILE&nodes=3 has it",
                     "durable-failover", Durability::kFailover, true},
 };
 inline constexpr const DisturbanceKind& kRestart = kDisturbances[0];

@@ -291,7 +291,8 @@ class TapLoop {
       const bool by_fault =
           each->faulty && (each->faulty->is_taken_over() ||
                            each->faulty->end(now_) != FaultyConnection::End::kNone);
-      if (each->faulty && !by_fault && !each->ended_by_client) options_.faults->on_ended_itself();
+      if (each->faulty && !by_fault && !each->ended_by_client)
+        options_.faults->on_ended_itself(each->number);
       watcher_.on_closed(each->number);
       each = pairs_.erase(each);
     }

@@ -7,6 +7,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 REQUESTS = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 ANSWERS = "clients/raw/services/statestore/_any_/command/invoke/response"
@@ -22,10 +23,16 @@ def text(content):
     return struct.pack(">H", len(content)) + content.encode()
 
 
-def request(number, dup=False):
-    properties = b"\x08" + text(ANSWERS) + b"\x09" + text(f"c{number}")
-    return packet(0x3A if dup else 0x32, text(REQUESTS) + struct.pack(">H", number) + bytes([len(properties)]) + properties +
-                  b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n")
+def request(number, dup=False, payload=b"*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n", more=b""):
+    properties = b"\x08" + text(ANSWERS) + b"\x09" + text(f"c{number}") + more
+    size = len(properties)
+    length = bytes([size]) if size < 128 else bytes([size % 128 | 128, size // 128])
+    return packet(0x3A if dup else 0x32, text(REQUESTS) + struct.pack(">H", number) + length + properties + payload)
+
+
+def set_request(number):
+    timestamp = b"\x26" + text("__ts") + text(f"{int(time.time() * 1000):015}:00000:raw")
+    return request(number, payload=b"*3\r\n$3\r\nSET\r\n$3\r\nkey\r\n$5\r\nvalue\r\n", more=timestamp)
 
 
 class Client:

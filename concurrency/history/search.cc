@@ -69,21 +69,20 @@ class Visited {
   // False when it was there, or one from which all that can happen from here can happen, too: the
   // same, but for requests without a response that are left there and not here. These need not
   // happen, so nothing is lost by not going this way.
-  bool add(Hash hash, const Set& optional) {
-    // Zero is an empty slot.
-    if (hash == Hash{}) hash.low = 1;
-    if (2 * (used_ + 1) > slots_.size()) grow();
-    Slot& slot = find(hash);
-    if (slot.hash == hash) {
-      if (words_ == 0 || has_subset(slot.first, optional)) return false;
-    } else {
-      slot.hash = hash;
-      ++used_;
+  bool add(Hash hash, const Set& optional, Hash of_optional) {
+    constexpr std::size_t kMostWords = 8'000'000;
+    const auto [slot, added] = insert(hash);
+    if (words_ == 0) return added;
+    if (has_subset(slot->first, optional)) return false;
+    if (sets_.size() < kMostWords) {
+      next_.push_back(std::exchange(slot->first, static_cast<Index>(next_.size())));
+      sets_.insert(sets_.end(), optional.begin(), optional.end());
+      return true;
     }
-    if (words_ == 0) return true;
-    next_.push_back(std::exchange(slot.first, static_cast<Index>(next_.size())));
-    sets_.insert(sets_.end(), optional.begin(), optional.end());
-    return true;
+    // Only the same configuration is known again: with thousands of such requests, sets would take
+    // all memory.
+    hash.mix({scrambled(of_optional.low), scrambled(of_optional.high)});
+    return insert(hash).second;
   }
 
  private:
@@ -91,6 +90,18 @@ class Visited {
     Hash hash{};
     Index first = kNone;  // of its sets
   };
+
+  // Valid until the next call; and whether it is new.
+  std::pair<Slot*, bool> insert(Hash hash) {
+    // Zero is an empty slot.
+    if (hash == Hash{}) hash.low = 1;
+    if (2 * (used_ + 1) > slots_.size()) grow();
+    Slot& slot = find(hash);
+    if (slot.hash == hash) return {&slot, false};
+    slot.hash = hash;
+    ++used_;
+    return {&slot, true};
+  }
 
   [[nodiscard]] bool has_subset(Index first, const Set& of) const {
     constexpr std::size_t kMost = 64;  // looking at all of them may be slower than the way itself
@@ -276,6 +287,7 @@ class Search {
     if (history_.entries()[entry].outcome != Outcome::kUnknown) return false;
     const Index place = optional_place_[entry];
     taken_[place / 64] ^= std::uint64_t{1} << (place % 64);
+    taken_hash_.mix(hash_of_entry(entry));
     return true;
   }
 
@@ -323,7 +335,7 @@ class Search {
     here.mix(hash_of(state));
     // Where something can happen for a limited time only, it matters how late it is.
     if (!over_.empty()) here.low = scrambled(here.low ^ static_cast<std::uint64_t>(last_call));
-    if (visited_->add(here, taken_)) collect_moves(state, last_call);
+    if (visited_->add(here, taken_, taken_hash_)) collect_moves(state, last_call);
   }
 
   void collect_moves(const State& state, std::int64_t last_call) {
@@ -403,10 +415,11 @@ class Search {
   std::vector<Index> optional_{};
   std::vector<Index> optional_place_{};  // by entry: in optional_
   Visited::Set taken_{};                 // of optional_
-  std::vector<bool> is_unseen_{};        // by entry
-  Index unseen_value_ = kNone;           // that stands for all of these
-  std::vector<Index> equal_before_{};    // by entry: another one that would do the same
-  std::vector<Index> over_{};            // of these, what can happen for a limited time only
+  Hash taken_hash_{};
+  std::vector<bool> is_unseen_{};      // by entry
+  Index unseen_value_ = kNone;         // that stands for all of these
+  std::vector<Index> equal_before_{};  // by entry: another one that would do the same
+  std::vector<Index> over_{};          // of these, what can happen for a limited time only
   std::vector<Index> next_{};
   std::vector<Index> previous_{};
   std::vector<Index> exact_{};

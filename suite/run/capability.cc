@@ -24,11 +24,11 @@ constexpr auto kOfDisturbances =
 
 constexpr auto kOfDurability =
     made_of(endpoint::kDisturbances, [](const endpoint::DisturbanceKind& kind) {
-      return Capability{
-          kind.durable, "it declares to keep through that all that it has acknowledged",
-          "declare what the store keeps in a descriptor (durability: restart, kill or "
-          "failover)",
-          nullptr, kind.declared};
+      return Capability{kind.durable,
+                        "it declares to keep through that all that it has acknowledged",
+                        "declare what the store keeps in a descriptor (durability: restart, kill "
+                        "or failover); embedded?database=FILE does",
+                        nullptr, kind.declared};
     });
 
 constexpr std::array kBefore = {

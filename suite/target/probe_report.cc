@@ -371,9 +371,18 @@ std::string to_summary(const Findings& findings, const ProbeContext& context, bo
   add("cases run",
       fmt::format("{} of {} passed{}", all.passed, all.run,
                   all.first_failure.empty() ? "" : "; first failure: " + all.first_failure));
+  // What provides several of them has one line.
+  std::vector<std::pair<std::string, std::string_view>> missing;
   for (const run::Capability& capability : run::all_capabilities()) {
     if (capability.is_offered(findings.offered)) continue;
-    add("missing", fmt::format("{}: {}", capability.name, capability.provide));
+    if (!missing.empty() && missing.back().second == capability.provide) {
+      missing.back().first += ", " + std::string(capability.name);
+    } else {
+      missing.emplace_back(capability.name, capability.provide);
+    }
+  }
+  for (const auto& [names, provide] : missing) {
+    add("missing", fmt::format("{}: {}", names, provide));
   }
   const auto points = unspecified_points(context.catalogue);
   add("unspecified",

@@ -91,7 +91,9 @@ struct ExploreResult {
   std::map<std::string, std::size_t> open{};
   std::optional<endpoint::Error> lost{};  // the endpoint is gone
   bool interrupted = false;
-  bool ends_are_injected = false;  // no connection was ended by the broker
+  // Connections that the broker has ended itself, beside those that were injected. Nothing: each
+  // that ended.
+  std::optional<std::uint64_t> ended_by_broker{};
 };
 
 // The first number, from `number` on, that the shard has: the first of N shards has 1, N + 1, ...

@@ -71,12 +71,14 @@ Conclusion conclude(const ExploreResult& result) {
   if (done.requests == 0 && !had_no_time) {
     return {.code = kInconclusive, .text = "not decided: no operation was answered"};
   }
-  if (!result.ends_are_injected && too_many_cut_short(done.cut_short, done.examples)) {
+  const std::size_t cut_short =
+      std::min<std::size_t>(done.cut_short, result.ended_by_broker.value_or(done.cut_short));
+  if (too_many_cut_short(cut_short, done.examples)) {
     return {
         .code = kInconclusive,
         .text = fmt::format("not decided: {} of {} workloads were cut short by a connection that "
                             "the broker ended; a pass needs {} % of them complete",
-                            done.cut_short, done.examples, 100 - 100 / kMaxCutShort)};
+                            cut_short, done.examples, 100 - 100 / kMaxCutShort)};
   }
   if (done.undecidable > done.requests / 2) {
     return {.code = kInconclusive,

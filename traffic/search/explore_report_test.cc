@@ -99,9 +99,11 @@ TEST(ExploreReport, ConcludesNothingFromLittle) {
   result.progress = {.of = 10, .in_all = 10};
   EXPECT_NE(conclude(result).text.find("the time ended after 0 of 10"), std::string::npos);
   result.progress = {.examples = 100, .requests = 1'000, .undecidable = 500, .cut_short = 6};
-  result.ends_are_injected = true;
-  EXPECT_EQ(conclude(result).code, ExitCode::kConformant) << "nobody but us has ended them";
-  result.ends_are_injected = false;
+  result.ended_by_broker = 5;
+  EXPECT_EQ(conclude(result).code, ExitCode::kConformant) << "the others were ended by us";
+  result.ended_by_broker = 6;
+  EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
+  result.ended_by_broker.reset();
   result.progress.cut_short = 0;
   result.progress.undecidable = 501;
   EXPECT_EQ(conclude(result).code, ExitCode::kInconclusive);
