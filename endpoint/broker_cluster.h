@@ -56,7 +56,7 @@ class BrokerCluster final : private TapWatcher, private TapFaults {
   [[nodiscard]] std::optional<Strike> due(Moment now) override;
   [[nodiscard]] Moment next_due(Moment now) const override;
   void on_effect(std::uint64_t /*connection*/, NetworkFault /*fault*/, Moment /*now*/) override {}
-  void on_ended_itself(std::uint64_t /*connection*/) override {}
+  void on_ended_itself() override {}
 
   [[nodiscard]] Result<void, std::string> lead(std::size_t node);
   [[nodiscard]] Result<void, std::string> restart(std::size_t node);

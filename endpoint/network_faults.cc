@@ -130,14 +130,7 @@ std::optional<Strike> NetworkFaults::due(Moment now) {
   return std::nullopt;
 }
 
-void NetworkFaults::on_ended_itself(std::uint64_t connection) {
-  // A busy broker may do what takes a client over after the client has connected once more.
-  constexpr std::chrono::seconds kTakenOverWithin{10};
-  const auto taken_over = taken_over_at_.find(clients_[connection]);
-  if (taken_over != taken_over_at_.end() &&
-      std::chrono::steady_clock::now() < taken_over->second + kTakenOverWithin) {
-    return;
-  }
+void NetworkFaults::on_ended_itself() {
   // The end of a connection is seen after that of the broker.
   constexpr std::chrono::seconds kSeenWithin{1};
   const std::lock_guard lock(mutex_);
@@ -154,7 +147,6 @@ NetworkFaults::Moment NetworkFaults::next_due(Moment now) const {
 }
 
 void NetworkFaults::on_effect(std::uint64_t connection, NetworkFault fault, Moment now) {
-  if (fault == NetworkFault::kTakeover) taken_over_at_[clients_[connection]] = now;
   const std::lock_guard lock(mutex_);
   log_.push_back({.at = now, .kind = fault, .client_id = clients_[connection]});
 }

@@ -101,7 +101,7 @@ class NetworkFaults final : private TapWatcher, private TapFaults {
   [[nodiscard]] std::optional<Strike> due(Moment now) override;
   [[nodiscard]] Moment next_due(Moment now) const override;
   void on_effect(std::uint64_t connection, NetworkFault fault, Moment now) override;
-  void on_ended_itself(std::uint64_t connection) override;
+  void on_ended_itself() override;
   void disturb_broker(const std::stop_token& stopped);
 
   const bool tls_;
@@ -121,7 +121,6 @@ class NetworkFaults final : private TapWatcher, private TapFaults {
   FaultSchedule schedule_;
   std::optional<Moment> begun_{};
   std::map<std::uint64_t, std::string> clients_{};  // by connection; empty: not known yet
-  std::map<std::string, Moment, std::less<>> taken_over_at_{};  // by client
 
   std::unique_ptr<Tap> tap_{};  // its thread uses all of the above
   std::jthread disturber_{};    // and so does this one

@@ -291,8 +291,7 @@ class TapLoop {
       const bool by_fault =
           each->faulty && (each->faulty->is_taken_over() ||
                            each->faulty->end(now_) != FaultyConnection::End::kNone);
-      if (each->faulty && !by_fault && !each->ended_by_client)
-        options_.faults->on_ended_itself(each->number);
+      if (each->faulty && !by_fault && !each->ended_by_client) options_.faults->on_ended_itself();
       watcher_.on_closed(each->number);
       each = pairs_.erase(each);
     }

@@ -52,7 +52,7 @@ class TapFaults {
   [[nodiscard]] virtual Moment next_due(Moment now) const = 0;
   virtual void on_effect(std::uint64_t connection, NetworkFault fault, Moment now) = 0;
   // A connection that no fault has ended, and that its client has not ended first.
-  virtual void on_ended_itself(std::uint64_t connection) = 0;
+  virtual void on_ended_itself() = 0;
 };
 
 struct TapOptions {
