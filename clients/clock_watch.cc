@@ -116,7 +116,7 @@ void ClockWatch::check_distance(const StampedRequest& request, std::vector<Diagn
 void ClockWatch::check_token_time(const StampedRequest& request,
                                   std::vector<Diagnostic>& out) const {
   if (!request.token || !request.store_ms) return;
-  const std::int64_t latest_ms = std::max(*request.store_ms, request.at.count() / 1000);
+  const auto latest_ms = std::max<std::int64_t>(*request.store_ms, request.at.count() / 1000);
   const auto limit = static_cast<std::uint64_t>(latest_ms + kMaxSkewMs + kMarginMs);
   if (request.token->wall_ms <= limit) return;
   out.push_back(

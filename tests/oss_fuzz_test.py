@@ -1,9 +1,11 @@
 """Builds the fuzz targets with ci/oss-fuzz/build.sh, in an environment like that of OSS-Fuzz, and holds the result to the
-rules of that infrastructure: python3 tests/oss_fuzz_test.py ROOT WORK [address|undefined]. WORK is kept between runs."""
+rules of that infrastructure: python3 tests/oss_fuzz_test.py ROOT WORK [address|undefined|memory]. WORK is kept between runs.
+With `memory`, the C++ library is libc++, as in the image, from ci/oss-fuzz/memory-root."""
 
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -28,20 +30,30 @@ SANITIZER_FLAGS = {
                  "returns-nonnull-attribute,shift,signed-integer-overflow,unsigned-integer-overflow,unreachable,vla-bound,"
                  "vptr -fno-sanitize-recover=array-bounds,bool,builtin,enum,function,integer-divide-by-zero,null,"
                  "object-size,return,returns-nonnull-attribute,shift,signed-integer-overflow,unreachable,vla-bound,vptr",
+    "memory": "-fsanitize=memory -fsanitize-memory-track-origins",
 }
 FLAGS = f"-O1 -fno-omit-frame-pointer -gline-tables-only {SANITIZER_FLAGS[SANITIZER]} -fsanitize=fuzzer-no-link"
 EXPECTED = [target.program for target in targets.all_targets(ROOT)]
+MEMORY_ROOT = WORK.parent / "oss-fuzz-memory-root"
+COMPILER, CXXFLAGS, LDFLAGS, ENGINE = "clang", FLAGS.split(), ["-static-libstdc++"], "-fsanitize=fuzzer"
+if SANITIZER == "memory":
+    subprocess.run([ROOT / "ci/oss-fuzz/memory-root", MEMORY_ROOT], check=True)
+    COMPILER = (MEMORY_ROOT / "complete").read_text(encoding="utf-8").strip()
+    CXXFLAGS += ["-stdlib=libc++", "-nostdinc++", "-isystem", str(MEMORY_ROOT / "libcxx/include/c++/v1")]
+    LDFLAGS = ["-stdlib=libc++", f"-L{MEMORY_ROOT / 'libcxx/lib'}"]
+    ENGINE = str(MEMORY_ROOT / "libFuzzingEngine.a")
+CXX = COMPILER.replace("clang", "clang++")
 
 
 def environment(out, engine):
-    """What the script is given, and nothing of ours. The image links libc++ statically; its stand-in here is a static
-    libstdc++."""
+    """What the script is given, and nothing of ours. The image links libc++ statically; its stand-in here, without `memory`,
+    is a static libstdc++."""
     # Compilers that are here: the script brings the wrapper `ccache` into play when it is there.
     ours = {name: value for name, value in os.environ.items() if name.startswith("CCACHE_") or name == "HOME"}
-    return {**ours, "PATH": "/usr/local/bin:/usr/bin:/bin", "CC": "clang", "CXX": "clang++", "CFLAGS": FLAGS,
-            "CXXFLAGS": FLAGS, "LDFLAGS": "-static-libstdc++", "SANITIZER": SANITIZER, "FUZZING_ENGINE": "libfuzzer",
+    return {**ours, "PATH": "/usr/local/bin:/usr/bin:/bin", "CC": COMPILER, "CXX": CXX, "CFLAGS": FLAGS,
+            "CXXFLAGS": shlex.join(CXXFLAGS), "LDFLAGS": shlex.join(LDFLAGS), "SANITIZER": SANITIZER, "FUZZING_ENGINE": "libfuzzer",
             "ARCHITECTURE": "x86_64", "FUZZING_LANGUAGE": "c++", "LIB_FUZZING_ENGINE": engine, "OUT": str(out),
-            "SRC": str(WORK / "src"), "WORK": str(WORK / "work")}
+            "SRC": str(MEMORY_ROOT / "src" if SANITIZER == "memory" else WORK / "src"), "WORK": str(WORK / "work")}
 
 
 def build(out, engine):
@@ -64,7 +76,7 @@ class Built(unittest.TestCase):
     def setUpClass(cls):
         WORK.chmod(0o755)
         cls.out = WORK / "out"
-        build(cls.out, "-fsanitize=fuzzer")
+        build(cls.out, ENGINE)
 
     def test_every_target_has_options(self):
         """Scripts take those with a .options file for targets, CMake those in its lists: no target is forgotten."""
@@ -97,7 +109,7 @@ class Built(unittest.TestCase):
         """As AFL++ and honggfuzz have it: main() comes from an archive. This one tells when a target returns something
         else than 0, which the rules forbid."""
         engine = WORK / "work/libFuzzingEngine.a"
-        subprocess.run(["clang++", "-std=c++20", "-O1", "-c", ROOT / "fuzz/replay_main.cc", "-o", WORK / "work/main.o"],
+        subprocess.run([CXX, *CXXFLAGS, "-std=c++20", "-c", ROOT / "fuzz/replay_main.cc", "-o", WORK / "work/main.o"],
                        check=True)
         subprocess.run(["ar", "rcs", engine, WORK / "work/main.o"], check=True)
         out = WORK / "out-archive"
@@ -140,13 +152,14 @@ class RulesCanFail(unittest.TestCase):
         shutil.rmtree(cls.folder)
 
     @classmethod
-    def compile(cls, name, body, *flags, engine="-fsanitize=fuzzer", prefix=""):
+    def compile(cls, name, body, *flags, engine=None, prefix=""):
+        engine = ENGINE if engine is None else engine
         source = cls.folder / "source.cc"
         source.write_text(prefix + GOOD % body, encoding="utf-8")
         program = cls.folder / "out" / name
         program.parent.mkdir(exist_ok=True)
-        subprocess.run(["clang++", *(FLAGS.split() if engine else []), engine or "-g0", "-static-libstdc++", source,
-                        *flags, "-o", program], check=True)
+        subprocess.run([CXX, *(CXXFLAGS if engine else []), source, engine or "-g0", *LDFLAGS, *flags, "-o", program],
+                       check=True)
         return program
 
     def seeds(self, program, files):
@@ -219,6 +232,14 @@ class RulesCanFail(unittest.TestCase):
     def test_a_target_that_fails_on_some_input(self):
         program = self.compile("crash_fuzzer", "size > 3 ? (__builtin_trap(), 1) : 0")
         self.seeds(program, ["a"])
+        self.assert_complains(rules.check_runs(program), "exit code")
+
+    def test_a_target_that_uses_memory_that_it_has_not_written(self):
+        if SANITIZER != "memory":
+            self.skipTest("only MemorySanitizer sees it")
+        program = self.compile("unwritten_fuzzer", "size > 3 && unwritten(new int[size])[0] == 5 ? (__builtin_trap(), 1) : 0",
+                               prefix="volatile int* unwritten(volatile int* p) { return p; }\n")
+        self.seeds(program, ["long enough"])
         self.assert_complains(rules.check_runs(program), "exit code")
 
     def test_a_target_that_takes_too_few_inputs(self):

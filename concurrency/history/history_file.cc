@@ -95,7 +95,7 @@ Operation request_of(const JsonMembers& members) {
   if (out.action == Action::kCompareAndSet) out.expected = members.bytes("expected");
   if (set) out.condition = condition_of(members);
   if (set && members.has("px_ms")) {
-    const auto longest = codec::kMaxExpiry.count();
+    const std::int64_t longest = codec::kMaxExpiry.count();
     const auto after = members.integer<std::int64_t>("px_ms");
     if (after > longest) members.wrong("px_ms", "at most " + std::to_string(longest));
     out.expires_after = std::chrono::milliseconds(std::min(after, longest));

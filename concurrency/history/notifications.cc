@@ -229,11 +229,11 @@ class NotificationJudge {
                 .until = life->last_received.count()};
     for (const ClientLife::Break& broken : life->breaks) {
       if (broken.noticed < (*start)->called) continue;
-      out.until = std::min(out.until, broken.last_received.count());
+      out.until = std::min<std::int64_t>(out.until, broken.last_received.count());
     }
     for (const Registration& stop : observation_.registrations) {
       if (stop.client != client || !stop.stop || stop.returned < (*start)->called) continue;
-      out.until = std::min(out.until, stop.called.count());
+      out.until = std::min<std::int64_t>(out.until, stop.called.count());
     }
     return out;
   }

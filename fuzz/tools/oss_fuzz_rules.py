@@ -19,8 +19,8 @@ import targets  # noqa: E402
 
 NAME = re.compile(r"[A-Za-z0-9_-]+")
 # What the machine that runs targets has. libstdc++ is not there: the image links libc++, statically.
-RUNNER_LIBRARIES = re.compile(r"(linux-vdso|ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libgcc_s)\.so")
-SANITIZER_SYMBOL = {"address": b"__asan_init", "undefined": b"__ubsan_handle"}
+RUNNER_LIBRARIES = re.compile(r"(linux-vdso|ld-linux-x86-64|libc|libm|libdl|librt|libpthread|libresolv|libgcc_s)\.so")
+SANITIZER_SYMBOL = {"address": b"__asan_init", "undefined": b"__ubsan_handle", "memory": b"__msan_init"}
 RUNS = 1000
 DONE = re.compile(r"^Done (\d+) runs", re.MULTILINE)
 NOBODY = 65534

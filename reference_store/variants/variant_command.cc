@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <limits>
 
 namespace fencepost::store {
@@ -40,9 +41,15 @@ std::optional<Verb> verb_named(std::string_view text) {
 
 // The whole part of a decimal number with a fraction or an exponent.
 std::optional<std::uint64_t> whole_part(std::string_view text) {
-  double value = 0;
-  const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (code != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  if (text.empty() || text.front() == '+' ||
+      text.find_first_not_of("0123456789.eE+-") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  // Not from_chars: libc++ has none for these before version 20.
+  const std::string digits(text);
+  char* end = nullptr;
+  const double value = std::strtod(digits.c_str(), &end);
+  if (end != digits.c_str() + digits.size()) return std::nullopt;
   if (!(value >= 0) || value > 9e18) return std::nullopt;
   return static_cast<std::uint64_t>(value);
 }
