@@ -305,6 +305,28 @@ TEST(Connection, GoesOnWhereEverythingIsAcknowledged) {
   EXPECT_TRUE(std::holds_alternative<MessageReceived>(event->what));
 }
 
+// MQTT 5, 3.4.2.1: 0x00 and 0x10 are successes, and there are no others.
+TEST(Connection, TakesAPubackOfAReasonThatMqttDoesNotHaveForARefusal) {
+  constexpr std::uint8_t kUndefined = 0x01;
+  World world([](ScriptedBroker& broker) {
+    broker.greet();
+    for (const std::uint8_t reason : std::initializer_list<std::uint8_t>{0, 0x10, kUndefined}) {
+      const auto publish = broker.read_a<wire::Publish>();
+      if (!publish) return;
+      broker.write(wire::Ack{
+          .kind = wire::AckKind::kPuback, .packet_id = publish->packet_id, .reason = reason});
+    }
+    broker.listen();
+  });
+  const auto client = world.connect();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(client->publish({.topic = "t", .qos = 1}));
+  const auto event = client->receive(kPatience);
+  ASSERT_TRUE(event);
+  const auto* refused = std::get_if<PublishRefused>(&event->what);
+  ASSERT_NE(refused, nullptr);
+  EXPECT_EQ(refused->reason_code, kUndefined);
+}
+
 TEST(Connection, TellsTheReasonOfADisconnect) {
   World world([](ScriptedBroker& broker) {
     broker.greet();

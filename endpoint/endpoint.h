@@ -53,7 +53,7 @@ struct MessageReceived {
   codec::Message message;
 };
 struct PublishRefused {
-  int reason_code = 0;           // of a PUBACK or PUBREC, 0x80 or greater
+  int reason_code = 0;           // of a PUBREC, 0x80 or greater; of a PUBACK, no success
   std::string correlation_data;  // of the message that was refused
 };
 struct Disconnected {

@@ -51,7 +51,8 @@ def environment(out, engine):
     # Compilers that are here: the script brings the wrapper `ccache` into play when it is there.
     ours = {name: value for name, value in os.environ.items() if name.startswith("CCACHE_") or name == "HOME"}
     return {**ours, "PATH": "/usr/local/bin:/usr/bin:/bin", "CC": COMPILER, "CXX": CXX, "CFLAGS": FLAGS,
-            "CXXFLAGS": shlex.join(CXXFLAGS), "LDFLAGS": shlex.join(LDFLAGS), "SANITIZER": SANITIZER, "FUZZING_ENGINE": "libfuzzer",
+            "CXXFLAGS": shlex.join(CXXFLAGS), "LDFLAGS": shlex.join(LDFLAGS), "SANITIZER": SANITIZER,
+            "FUZZING_ENGINE": "libfuzzer",
             "ARCHITECTURE": "x86_64", "FUZZING_LANGUAGE": "c++", "LIB_FUZZING_ENGINE": engine, "OUT": str(out),
             "SRC": str(MEMORY_ROOT / "src" if SANITIZER == "memory" else WORK / "src"), "WORK": str(WORK / "work")}
 

@@ -163,8 +163,10 @@ std::string shrunk_text(const StressRun& run) {
                        text::counted(run.shrunk->runs, "new run"),
                        text::counted(run.shrunk->operations, "operation"));
   } else if (run.shrunk) {
-    out += fmt::format("\n  seen once: not reproduced in {}\n",
-                       text::counted(run.shrunk->runs, "more run"));
+    out += "\n  seen once: ";
+    out += run.shrunk->runs == 0
+               ? "no time was left to try again\n"
+               : fmt::format("not reproduced in {}\n", text::counted(run.shrunk->runs, "more run"));
   }
   if (!run.enough) return out;
   constexpr std::size_t kMaxRequests = 12;

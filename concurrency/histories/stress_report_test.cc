@@ -207,6 +207,9 @@ TEST(StressReport, TellsTheSmallestRunThatShowsIt) {
                                    "break a rule, after 40 operations\n"));
   run.shrunk->failed = 0;
   EXPECT_THAT(text(run), HasSubstr("\n  seen once: not reproduced in 5 more runs\n"));
+  run.shrunk->runs = 0;
+  EXPECT_THAT(text(run), HasSubstr("\n  seen once: no time was left to try again\n"));
+  run.shrunk->runs = 5;
   EXPECT_EQ(json::parse(to_json(run))["shrunk"],
             json::parse(R"({"workload": "hot-key", "clients": 2, "runs": 5, "failed": 0,
                             "operations": 40})"));

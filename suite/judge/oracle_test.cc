@@ -216,6 +216,29 @@ TEST(Oracle, TakesARefusalOfACounterThatCannotBeCountedOnAfterItWasTaken) {
   }
 }
 
+// The greatest number of a width may be refused as a token, too, or may mean something else: that
+// says nothing of the others of the width. (Req: HLC-PARSE-OPEN-2)
+TEST(Oracle, TakesTheRefusalOfTheGreatestCounterForNoneOfOthers) {
+  constexpr std::string_view kRefused = "-ERR malformed timestamp\r\n";
+  for (const auto& [greatest, other] : {std::pair("18446744073709551615", "18446744073709551614"),
+                                        std::pair("4294967295", "4294967294")}) {
+    const auto token = [](std::string_view counter) {
+      return std::to_string(kBegin.count()) + ":" + std::string(counter) + ":client";
+    };
+    for (const bool greatest_first : {true, false}) {
+      Conversation store;
+      const auto ask = [&](bool is_greatest) {
+        return is_greatest ? store.ask({"SET", "k", "v"}, kRefused, token(greatest))
+                           : store.ask({"SET", "k", "v"}, kOk, token(other));
+      };
+      const Judgement first = ask(greatest_first);
+      EXPECT_NE(first.answer, Answer::kRejected) << greatest << first.because;
+      const Judgement second = ask(!greatest_first);
+      EXPECT_NE(second.answer, Answer::kRejected) << greatest << second.because;
+    }
+  }
+}
+
 // A wall clock that no store need hold may be refused as malformed: that says nothing of the
 // counter behind it, before and after. (Req: HLC-PARSE-OPEN-2, HLC-PARSE-OPEN-3)
 TEST(Oracle, TakesTheRefusalOfAWallClockForNoneOfItsCounter) {

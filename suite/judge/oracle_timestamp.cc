@@ -83,8 +83,12 @@ std::optional<UnspecifiedChoice> doubt_of_counter(std::string_view digits, bool 
   std::uint64_t counter = 0;
   const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), counter);
   if (read.ec != std::errc()) return UnspecifiedChoice{kRule, "beyond 64 bits", {}};
-  if (!is_token && may_overflow(counter)) {
-    return UnspecifiedChoice{kRule, "the next __ts would overflow", {}, true};
+  if (may_overflow(counter) && !(is_token && counter == kMaxPortableCounter)) {
+    return UnspecifiedChoice{
+        kRule,
+        is_token ? "the greatest of its width as __ft" : "the next __ts would overflow",
+        {},
+        true};
   }
   if (counter > store::kMaxRequestCounter) {
     return UnspecifiedChoice{kRule, is_token ? "__ft beyond 63 bits" : "__ts beyond 63 bits", {}};

@@ -11,6 +11,7 @@
 #include "codec/resp3.h"
 #include "codec/topics.h"
 #include "endpoint/cancellation.h"
+#include "endpoint/connector.h"
 
 namespace fencepost::run {
 namespace {
@@ -199,6 +200,17 @@ void RequestClient::take(endpoint::Event event) {
 // A PUBACK names a packet; which request that was is known by its correlation data, which several
 // may share. (MQTT 5, 3.4)
 void RequestClient::take_refusal(const endpoint::PublishRefused& refused, Duration time) {
+  if (refused.reason_code < endpoint::kFirstErrorReason) {
+    note(fmt::format("PUBACK with reason code 0x{:02x}", refused.reason_code));
+    // It has been acknowledged, and is carried out or not. (Req: ENV-PUBACK-1)
+    unsolicited_.push_back(
+        {.text = fmt::format("a PUBACK with reason code 0x{:02x}, which MQTT does not have (MQTT "
+                             "5, 3.4.2.1)",
+                             refused.reason_code),
+         .rule = "ENV-PUBACK-1",
+         .time = time});
+    return;
+  }
   note(fmt::format("the broker refused the PUBLISH with 0x{:02x}", refused.reason_code));
   bool answered = false;
   for (judge::Exchange& exchange : exchanges_) {

@@ -39,9 +39,9 @@ Behaviour every_reply(std::function<void(Message&)> change) {
 }
 
 // Answers, and refuses the packet as well.
-Behaviour answering_and_refusing() {
-  return changed(reference_store(), [](const Published& request, Effects& effects) {
-    effects.push_back({PublishRefused{0x87, request.message.correlation_data.value_or("")}});
+Behaviour answering_and_refusing(int reason_code) {
+  return changed(reference_store(), [reason_code](const Published& request, Effects& effects) {
+    effects.push_back({PublishRefused{reason_code, request.message.correlation_data.value_or("")}});
   });
 }
 
@@ -162,7 +162,9 @@ struct Row {
 std::vector<Row> envelope_rows() {
   std::vector<Row> out = {
       {"envelope.delivery.requests-are-acknowledged", "refuses what it answers", "ENV-PUBACK-1",
-       answering_and_refusing()},
+       answering_and_refusing(0x87)},
+      {"envelope.delivery.requests-are-acknowledged", "acknowledges with a reason of its own",
+       "ENV-PUBACK-1", answering_and_refusing(0x01)},
       {"envelope.delivery.requests-are-acknowledged", "refuses", "ENV-PUBACK-1",
        refusing(Verb::kGet, 0x97)},
       {"envelope.delivery.other-clients-see-a-write", "invents a value", "SET-WRITE-1",
