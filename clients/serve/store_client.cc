@@ -11,6 +11,7 @@
 #include "codec/command.h"
 #include "codec/dialect.h"
 #include "codec/topics.h"
+#include "endpoint/connector.h"
 #include "endpoint/packet_size.h"
 #include "reference_store/served/control.h"
 
@@ -97,6 +98,8 @@ Result<bool, Error> StoreClient::another_store_answers() {
     const auto event = client_->receive(deadline - session_->clock().now());
     if (!event) break;
     if (const auto* refused = std::get_if<endpoint::PublishRefused>(&event->what)) {
+      // A PUBACK of a reason that MQTT does not have refuses nothing. (3.4.2.1)
+      if (refused->reason_code < endpoint::kFirstErrorReason) continue;
       return fail(Error{
           ErrorKind::kNotAllowed,
           fmt::format("the broker refuses a request, with reason 0x{:02x}", refused->reason_code)});
