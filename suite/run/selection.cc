@@ -91,7 +91,11 @@ std::string why_empty(const Selection& selection, const scenario::Library& libra
   }
   for (const std::string& glob : selection.run) {
     if (!select(library.cases, {.run = {glob}}).empty()) continue;
-    return fmt::format("{}no id matches --run {}; see fencepost list cases", none, glob);
+    std::vector<std::string_view> cases;
+    for (const scenario::Case& each : library.cases) cases.push_back(each.id);
+    const std::string guess = scenario::nearest(glob, cases);
+    return fmt::format("{}no id matches --run {}; {}", none, glob,
+                       guess.empty() ? "see fencepost list cases" : "did you mean " + guess + "?");
   }
   return none + "none matches" + selection_text(selection);
 }

@@ -88,6 +88,8 @@ TEST_F(WhyEmptyTest, NamesARequirementThatThereIsNotAndTheNearest) {
 TEST_F(WhyEmptyTest, NamesAGlobThatMatchesNothing) {
   EXPECT_THAT(why({.run = {"no.such.*", "neither"}}),
               EndsWith(": no id matches --run no.such.*; see fencepost list cases"));
+  EXPECT_THAT(why({.run = {"set.ones"}}),
+              EndsWith(": no id matches --run set.ones; did you mean set.one?"));
 }
 
 TEST_F(WhyEmptyTest, ElseSaysThatNothingMatchesAllOfIt) {

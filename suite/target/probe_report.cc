@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -328,14 +330,25 @@ class DescriptorWriter {
     }
   }
 
-  // Each outcome with the cases that show it, as one point may have several sides.
+  // Each outcome with a case that shows it, as one point may have several sides.
   void write_unspecified_point(const std::string& id) {
     out_ += comment("  " + id);
+    struct Seen {
+      std::string_view first_case;
+      std::size_t cases = 0;
+    };
+    std::map<std::string_view, Seen> outcomes;
     for (const run::CaseResult& entry : findings_.cases.cases) {
       for (const auto& [point, outcome] : entry.unspecified_points) {
         if (point != id) continue;
-        out_ += comment(fmt::format("    {:<28} {}", outcome, entry.test_case->id));
+        Seen& seen = outcomes[outcome];
+        if (seen.cases++ == 0) seen.first_case = entry.test_case->id;
       }
+    }
+    for (const auto& [outcome, seen] : outcomes) {
+      out_ +=
+          comment(fmt::format("    {:<28} {}{}", outcome, seen.first_case,
+                              seen.cases == 1 ? "" : fmt::format(" and {} more", seen.cases - 1)));
     }
   }
 
