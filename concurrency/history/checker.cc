@@ -62,6 +62,11 @@ Flaw flaw_of(const Operation& operation, Index number) {
   return {"VER-SET-2", "the version of a SET is not greater than its timestamp", {number}};
 }
 
+bool is_refused_nx(const Operation& operation) {
+  return operation.action == Action::kSet && operation.outcome == Outcome::kNotApplied &&
+         operation.condition == codec::Condition::kIfAbsent;
+}
+
 }  // namespace
 
 std::string_view name(Answer answer) {
@@ -160,6 +165,7 @@ void Checker::add(const Operation& operation) {
     return;
   }
   clock_.add(operation, number);
+  refuses_nx_ = refuses_nx_ || is_refused_nx(operation);
   key.history.add(operation, number);
   const Flaw flaw = flaw_of(operation, number);
   if (flaw.entries.empty()) return;
@@ -233,6 +239,7 @@ void Checker::settle(Key& key, std::int64_t before) {
   if (!past.flaws().empty() || order.decision == Decision::kNoOrder) {
     if (deletions_are_fresh()) return;  // see verdict_of()
     key.settled = violation(past, past.flaws().empty() ? order.flaw : past.flaws().front());
+    name_by_nx(past, key.settled);
     found_violation_ = true;
     return;
   }
@@ -289,6 +296,19 @@ bool Checker::deletions_are_fresh() {
   return fresh_deletions_;
 }
 
+// A SET that was answered and then one with NX: was the first one lost, or did the second overwrite
+// it? Where the store has never refused a SET with NX, and nothing else is wrong, it is the second.
+// Req: SET-NX-2, SET-WRITE-1
+void Checker::name_by_nx(const KeyHistory& history, Verdict& verdict) const {
+  if (refuses_nx_ || verdict.requirement == "SET-NX-2") return;
+  KeyHistory without = history.without_nx();
+  if (judge_key(without, bounds_, limits_).answer != Answer::kOk) return;
+  verdict.requirement = "SET-NX-2";
+  verdict.text =
+      "a SET with NX was carried out on a key that existed: without its condition, the "
+      "history of the key is linearizable";
+}
+
 Verdict Checker::verdict_of(Key& key) {
   Verdict out = key.settled;
   if (out.answer == Answer::kOk) {
@@ -299,6 +319,7 @@ Verdict Checker::verdict_of(Key& key) {
       KeyHistory history = key.history.with_fresh_deletions();
       out = judge_key(history, bounds_, limits_);
     }
+    if (out.answer == Answer::kViolation) name_by_nx(key.history, out);
   }
   // Only for a key whose operations are linearizable: otherwise it is not known which notifications
   // were due.

@@ -149,6 +149,7 @@ class Checker {
   void settle(Key& key, std::int64_t before);
   [[nodiscard]] Verdict verdict_of(Key& key);
   [[nodiscard]] bool deletions_are_fresh();
+  void name_by_nx(const KeyHistory& history, Verdict& verdict) const;
 
   CheckLimits limits_;
   bool keeps_operations_;
@@ -162,6 +163,7 @@ class Checker {
   bool fresh_deletions_ = false;
   std::optional<Index> looked_for_them_at_{};
   bool restarted_ = false;
+  bool refuses_nx_ = false;  // a SET with NX, on any key
   bool found_violation_ = false;
 };
 

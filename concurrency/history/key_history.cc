@@ -173,6 +173,17 @@ bool KeyHistory::has_fresh_deletion() const {
   });
 }
 
+KeyHistory KeyHistory::without_nx() const {
+  KeyHistory out = *this;
+  for (Entry& entry : out.entries_) {
+    const bool carried_out = entry.outcome == Outcome::kOk;
+    if (carried_out && entry.condition == codec::Condition::kIfAbsent) {
+      entry.condition = codec::Condition::kAlways;
+    }
+  }
+  return out;
+}
+
 KeyHistory KeyHistory::without_seconds() const {
   KeyHistory out = *this;
   std::erase_if(out.entries_, [](const Entry& entry) { return entry.second; });

@@ -112,6 +112,9 @@ class KeyHistory {
   // resolved.
   [[nodiscard]] KeyHistory with_fresh_deletions() const;
 
+  // The same, but the SETs with NX that were carried out had no condition; to be resolved.
+  [[nodiscard]] KeyHistory without_nx() const;
+
   // The same with each request carried out once at most, to be resolved.
   [[nodiscard]] KeyHistory without_seconds() const;
 
