@@ -68,6 +68,23 @@ bool explain_family(const std::string& id, const scenario::Library& library) {
   return true;
 }
 
+// A line for each where programs read. On a terminal, what does not fit goes on below its
+// beginning, or where little room is left there, below all of it.
+void print_row(const std::string& left, std::string_view text) {
+  const std::size_t width = text::terminal_width(stdout);
+  const std::size_t taken = text::columns(left);
+  if (!text::is_terminal(stdout) || taken + text::columns(text) <= width) {
+    text::print("{}{}\n", left, text);
+    return;
+  }
+  const bool below = taken > width * 3 / 5;
+  const std::size_t indent = below ? 6 : taken;
+  const std::string wrapped =
+      text::wrap(text::one_line(text), {.width = width, .indent = indent, .first = indent});
+  text::print("{}{}{}\n", left, text::Lines(below ? "\n" + std::string(indent, ' ') : ""),
+              text::Lines(wrapped));
+}
+
 void print_errors(const std::vector<scenario::LoadError>& errors,
                   const std::vector<scenario::SourceFile>& files) {
   const auto say = [&](const scenario::LoadError& error) { return with_excerpt(error, files); };
@@ -110,7 +127,8 @@ run::ExitCode list_capabilities(bool json) {
     if (json) {
       out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
     } else {
-      text::print("{:<18} {}\n{:<18} without: {}\n", row.name, row.meaning, "", row.provide);
+      print_row(fmt::format("{:<18} ", row.name), row.meaning);
+      print_row(fmt::format("{:<18} ", ""), "without: " + std::string(row.provide));
     }
   }
   if (json) text::print_document(stdout, out.dump(1) + "\n");
@@ -129,7 +147,8 @@ run::ExitCode list_faults(bool json) {
                      {"text", fault.text},
                      {"requirements", fault.requirements}});
     } else {
-      text::print("{:<4} {:<7} {:<40} {}\n", fault.id, name(fault.kind), fault.name, fault.text);
+      print_row(fmt::format("{:<4} {:<7} {:<40} ", fault.id, name(fault.kind), fault.name),
+                fault.text);
     }
   }
   if (json) text::print_document(stdout, out.dump(1) + "\n");
@@ -150,8 +169,8 @@ run::ExitCode list_choices(const scenario::Catalogue& catalogue, bool json) {
                      {"requirement", choice.requirement},
                      {"open", why}});
     } else {
-      text::print("{:<26} {}\n{:<26} {}: {}\n", choice.name,
-                  fmt::format("{}", fmt::join(decisions, ", ")), "", choice.requirement, why);
+      print_row(fmt::format("{:<26} ", choice.name), fmt::format("{}", fmt::join(decisions, ", ")));
+      print_row(fmt::format("{:<26} ", ""), fmt::format("{}: {}", choice.requirement, why));
     }
   }
   if (json) text::print_document(stdout, out.dump(1) + "\n");
@@ -208,9 +227,9 @@ run::ExitCode list_requirements(const scenario::Catalogue& catalogue, const List
       out.push_back(matrix::requirement_json(requirement));
       if (profile) out.back()["demand"] = demanded;
     } else {
-      text::print("{:<24} {:<7} {:<7} {}{}{}\n", requirement.id, name(requirement.level),
-                  requirement.binds, profile ? fmt::format("{:<8} ", demanded) : "",
-                  requirement.text, how_of_clients(requirement, client_cases));
+      print_row(fmt::format("{:<24} {:<7} {:<7} {}", requirement.id, name(requirement.level),
+                            requirement.binds, profile ? fmt::format("{:<8} ", demanded) : ""),
+                requirement.text + how_of_clients(requirement, client_cases));
     }
   }
   if (options.json) text::print_document(stdout, out.dump(1) + "\n");
@@ -230,7 +249,7 @@ run::ExitCode list(const ListOptions& options) {
     if (options.json) {
       out.push_back(to_json(test_case, library->catalogue));
     } else {
-      text::print("{:<52} {}\n", test_case.id, test_case.title);
+      print_row(fmt::format("{:<52} ", test_case.id), test_case.title);
     }
   }
   if (options.json) text::print_document(stdout, out.dump(1) + "\n");

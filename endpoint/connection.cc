@@ -342,11 +342,10 @@ void Connection::take(wire::Ack& packet) {
 
 void Connection::acknowledged(const wire::Ack& packet) {
   const auto sent = pending_.extract(packet.packet_id);
-  // With its PUBREC the broker has taken the message; what a PUBCOMP says refuses nothing. A PUBACK
-  // whose reason MQTT does not have is no success to clients. (3.4.2.1)
+  // With its PUBREC the broker has taken the message; what a PUBCOMP says refuses nothing.
   const bool refused =
       packet.kind == wire::AckKind::kPuback
-          ? packet.reason != 0 && packet.reason != kNoMatchingSubscribers
+          ? wire::refuses(packet.reason)
           : packet.kind == wire::AckKind::kPubrec && packet.reason >= kFirstErrorReason;
   if (refused) {
     push({PublishRefused{packet.reason, sent.mapped().correlation_data}, steady_now()},

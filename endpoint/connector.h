@@ -20,7 +20,6 @@ class Connector {
 };
 
 inline constexpr int kFirstErrorReason = 0x80;       // MQTT 5, 2.4
-inline constexpr int kNoMatchingSubscribers = 0x10;  // of a PUBACK: a success. MQTT 5, 3.4.2.1
 inline constexpr int kSubscriptionQos = 1;
 // The maximum of unacknowledged QoS 1 messages, to us and from us.
 inline constexpr int kReceiveMaximum = 65'535;

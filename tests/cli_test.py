@@ -837,6 +837,18 @@ class Scenarios(CliTest):
         self.assertIn("these begin with it:\n           SET-NX-1\n", result.stderr)
         self.assertGreater(len(json.loads(run("list", "requirements", "--json").stdout)), 100)
 
+    def test_lists_fit_a_terminal_and_have_a_line_for_each_elsewhere(self):
+        for what in ("cases", "requirements", "capabilities", "faults", "choices"):
+            terminal = harness.Terminal(self, FENCEPOST, "list", what, columns=80)
+            self.assertEqual(0, terminal.end())
+            lines = [line for line in terminal.shown.split("\r\n") if len(line) > 80]
+            # A word that is longer is not broken.
+            self.assertEqual([], [line for line in lines if " " in line.strip()], what)
+        listed = run("list", "cases").stdout.splitlines()
+        self.assertEqual(len(json.loads(run("list", "cases", "--json").stdout)), len(listed))
+        # 18 of its cases differ in nothing but the state of the key.
+        self.assertRegex(run("explain", "SET-NX-2").stdout, r"\n    states\.present\.\*  \(\d+ cases\)\n")
+
 
 if __name__ == "__main__":
     harness.main()

@@ -19,7 +19,6 @@ using wire::PropertyId;
 constexpr std::size_t kMaxPacket = 16U << 20U;
 constexpr std::size_t kMaxNoted = 60;
 constexpr std::size_t kMaxOfPacket = 160;  // bytes of a line
-constexpr std::uint8_t kNoMatchingSubscribers = 0x10;
 constexpr std::uint8_t kFirstRefusal = 0x80;
 constexpr std::uint8_t kNotAuthorized = 0x87;
 constexpr std::uint8_t kProtocolError = 0x82;
@@ -331,7 +330,7 @@ void ScriptedBroker::on_publish(const Arrival& arrival) {
   const bool is_of_store = publish.topic.starts_with(codec::kStorePrefix);
   queue(arrival.connection,
         wire::Ack{.packet_id = publish.packet_id,
-                  .reason = is_of_store ? kNotAuthorized : kNoMatchingSubscribers},
+                  .reason = is_of_store ? kNotAuthorized : wire::kNoMatchingSubscribers},
         arrival.now);
 }
 

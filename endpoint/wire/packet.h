@@ -133,6 +133,12 @@ struct Ack {
   Properties properties{};
   friend bool operator==(const Ack&, const Ack&) = default;
 };
+inline constexpr std::uint8_t kNoMatchingSubscribers = 0x10;
+// Does a PUBACK with this reason refuse the PUBLISH? One that MQTT does not have is no success to
+// clients. (3.4.2.1)
+[[nodiscard]] constexpr bool refuses(int reason) {
+  return reason != 0 && reason != kNoMatchingSubscribers;
+}
 struct Subscription {
   std::string filter{};
   std::uint8_t options = 0;  // 3.8.3.1; the two lowest bits are the QoS

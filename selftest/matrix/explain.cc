@@ -151,6 +151,11 @@ void add_outcomes(Page& page, const scenario::Requirement& requirement) {
   for (const std::string& outcome : requirement.outcomes) page.item("", "- " + outcome);
 }
 
+// Of a member of a family: what all its members have, without the values of its axes.
+std::string_view family_title(const scenario::Case& member) {
+  return std::string_view(member.title).substr(0, member.title.rfind(" ("));
+}
+
 void add_cases(Page& page, const scenario::Requirement& requirement,
                const std::vector<const scenario::Case*>& cases) {
   page.line();
@@ -159,9 +164,17 @@ void add_cases(Page& page, const scenario::Requirement& requirement,
     return;
   }
   page.paragraph("checked by " + text::counted(cases.size(), "case"));
-  for (const scenario::Case* test_case : cases) {
-    page.line(fmt::format("    {}", test_case->id));
-    page.dim(fmt::format("      {}", test_case->title));
+  // The members of a family as one.
+  for (auto at = cases.begin(); at != cases.end();) {
+    const scenario::Case& first = **at;
+    const auto end = std::find_if(at + 1, cases.end(), [&](const scenario::Case* each) {
+      return first.family.empty() || each->family != first.family;
+    });
+    const bool many = end - at > 1;
+    page.line(many ? fmt::format("    {}.*  ({} cases)", first.family, end - at)
+                   : "    " + first.id);
+    page.dim(fmt::format("      {}", many ? family_title(first) : first.title));
+    at = end;
   }
 }
 

@@ -41,6 +41,8 @@ using workload::Operation;
 using workload::Trace;
 
 constexpr std::size_t kConfirmations = 5;
+// So many that did not fail again: the endpoint is one that nothing can be repeated on.
+constexpr std::size_t kMaxSeenOnce = 5;
 // One operation in this many is changed as a fuzzer does, with payloads that are nearly requests.
 constexpr std::size_t kChanged = 3;
 constexpr std::size_t kChanges = 6;  // at most
@@ -198,16 +200,17 @@ class Explorer {
                             ? options_.all->size()
                             : count_of_shard(options_.shard, examples_, options_.all->size() + 1);
     }
-    while (!is_over() && result_.found.size() < options_.stop_after) {
+    std::size_t seen_once = 0;
+    while (!is_over() && found_rules_.size() < options_.stop_after && seen_once < kMaxSeenOnce) {
       search();
       if (!failing_) break;
       Counterexample found = shrink();
       confirm(found);
       looking_again_ = false;
-      found_rules_.insert(found.rejection().judgement.requirement);
       // Later ones were given up when this one had failed.
       examples_ = found.example + options_.shard.total;
-      result_.found.push_back(std::move(found));
+      if (found.failed == 0) ++seen_once;
+      keep(std::move(found));
       failing_.reset();
     }
     result_.interrupted = stop_;
@@ -262,6 +265,20 @@ class Explorer {
                        total > 1 ? fmt::format("shard {} of {} of ", index, total) : "",
                        options_.all->size(), options_.all->depth(),
                        later ? fmt::format(", from {}", options_.first_example) : "");
+  }
+
+  // One that does not fail again proves nothing: another of its rule may, and takes its place.
+  void keep(Counterexample found) {
+    const std::string& rule = found.rejection().judgement.requirement;
+    const auto earlier = std::find_if(
+        result_.found.begin(), result_.found.end(),
+        [&](const Counterexample& each) { return each.rejection().judgement.requirement == rule; });
+    if (found.failed > 0) found_rules_.insert(rule);
+    if (earlier == result_.found.end()) {
+      result_.found.push_back(std::move(found));
+    } else if (found.failed > 0) {
+      *earlier = std::move(found);
+    }
   }
 
   // ---- The search

@@ -79,6 +79,7 @@ TEST(Explore, KeepsThePacketsOfACounterexample) {
 TEST(Explore, GoesOnAfterWhatItIgnores) {
   const auto endpoint = faulty("S01");
   ExploreOptions options = in_process_options();
+  options.max_examples = 300;
   options.ignores = [](const judge::Judgement&) { return true; };
   const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
   EXPECT_TRUE(result.found.empty());
@@ -94,6 +95,49 @@ TEST(Explore, FindsSeveralRequirementsEachOnce) {
   ASSERT_EQ(result.found.size(), 2U);
   EXPECT_NE(result.found[0].rejection().judgement.requirement,
             result.found[1].rejection().judgement.requirement);
+}
+
+// Answers the 50th request of all its stores with nonsense; stores that are made after the 5,000th
+// ignore NX.
+class WrongOnceThenAlways final : public store::Handler {
+ public:
+  WrongOnceThenAlways(const store::ServiceOptions& options, std::shared_ptr<std::atomic<int>> count)
+      : store_(*count < 5'000 ? std::make_unique<store::Service>(options)
+                              : store::find_fault("S01")->make(options, 1)),
+        count_(std::move(count)) {}
+
+  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    const store::Handling handling = store_->handle(caller, request, now, out);
+    if (++*count_ == 50 && !out.empty()) out.back().message.payload = "+NONSENSE\r\n";
+    return handling;
+  }
+  void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
+    store_->expire(now, out);
+  }
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
+    return store_->next_expiry();
+  }
+  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
+
+ private:
+  std::unique_ptr<store::Handler> store_;
+  std::shared_ptr<std::atomic<int>> count_;
+};
+
+TEST(Explore, GoesOnAfterWhatItSeesOnce) {
+  endpoint::InProcessOptions flaky;
+  flaky.make_store =
+      [count = std::make_shared<std::atomic<int>>(0)](const store::ServiceOptions& options) {
+        return std::make_unique<WrongOnceThenAlways>(options, count);
+      };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(flaky));
+  const ExploreResult result = explore(*endpoint, in_process_options(), kNeverStop, kQuietly);
+  ASSERT_EQ(result.found.size(), 2U);
+  EXPECT_EQ(result.found[0].failed, 0U);
+  EXPECT_EQ(result.found[1].rejection().judgement.requirement, "SET-NX-2");
+  EXPECT_GT(result.found[1].failed, 0U);
 }
 
 // As many as there are, and the same again by its number.

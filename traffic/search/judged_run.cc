@@ -361,11 +361,16 @@ class Run {
           !unsolicited.empty() &&
           (notifications.empty() || unsolicited.front().time < notifications.front().time);
       if (is_unsolicited) {
-        // What names no message is a late refusal by the broker, of which the oracle knows nothing.
-        if (unsolicited.front().message) {
-          judge_unasked(connection, *unsolicited.front().message, time.value_or(now()));
-        }
+        const run::UnsolicitedMessage first = std::move(unsolicited.front());
         unsolicited.pop_front();
+        if (first.message) {
+          judge_unasked(connection, *first.message, time.value_or(now()));
+        } else if (options_.oracle.basis.binds(first.rule)) {
+          // A PUBACK, of which the oracle knows nothing. (Req: ENV-PUBACK-1)
+          const auto& exchanges = connection.exchanges();
+          take(judge::rejected(first.rule, first.text.text()),
+               exchanges.empty() ? codec::Message{} : exchanges.back().request, nullptr);
+        }
       } else if (!notifications.empty()) {
         judge_unasked(connection, notifications.front().message, time.value_or(now()));
         notifications.pop_front();
