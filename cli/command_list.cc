@@ -68,7 +68,7 @@ bool explain_family(const std::string& id, const scenario::Library& library) {
   return true;
 }
 
-// A line for each where programs read. On a terminal, what does not fit goes on below its
+// A line for each where programs read. On a terminal, what does not fit continues below its
 // beginning, or where little room is left there, below all of it.
 void print_row(const std::string& left, std::string_view text) {
   const std::size_t width = text::terminal_width(stdout);

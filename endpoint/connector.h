@@ -19,7 +19,7 @@ class Connector {
       const ClientOptions& options) = 0;
 };
 
-inline constexpr int kFirstErrorReason = 0x80;       // MQTT 5, 2.4
+inline constexpr int kFirstErrorReason = 0x80;  // MQTT 5, 2.4
 inline constexpr int kSubscriptionQos = 1;
 // The maximum of unacknowledged QoS 1 messages, to us and from us.
 inline constexpr int kReceiveMaximum = 65'535;

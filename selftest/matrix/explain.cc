@@ -151,7 +151,7 @@ void add_outcomes(Page& page, const scenario::Requirement& requirement) {
   for (const std::string& outcome : requirement.outcomes) page.item("", "- " + outcome);
 }
 
-// Of a member of a family: what all its members have, without the values of its axes.
+// Of a member of a family: what all its members have, without the values in which they differ.
 std::string_view family_title(const scenario::Case& member) {
   return std::string_view(member.title).substr(0, member.title.rfind(" ("));
 }

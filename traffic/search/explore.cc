@@ -41,7 +41,7 @@ using workload::Operation;
 using workload::Trace;
 
 constexpr std::size_t kConfirmations = 5;
-// So many that did not fail again: the endpoint is one that nothing can be repeated on.
+// After this many that did not fail again: nothing can be repeated on this endpoint.
 constexpr std::size_t kMaxSeenOnce = 5;
 // One operation in this many is changed as a fuzzer does, with payloads that are nearly requests.
 constexpr std::size_t kChanged = 3;
