@@ -210,7 +210,7 @@ bool fit_to_search(endpoint::NetworkFaultOptions& disturb, const ExploreOptions&
 void fit_to(endpoint::NetworkFaults& network, search::ExploreOptions& explore) {
   explore.judged.oracle.expiry_slack += endpoint::kLongestStall;
   explore.judged.timeout += 2 * endpoint::kLongestStall;
-  explore.judged.acknowledged_within += 2 * endpoint::kLongestStall;
+  explore.judged.standstill += 2 * endpoint::kLongestStall;
   network.set_on(true);
 }
 

@@ -96,7 +96,13 @@ class Estimator {
     const auto kind = usable_offers();
     if (!kind || !find_acceptance(*kind)) return false;
     narrow(*kind);
-    return bounds_.low_ms < bounds_.high_ms;
+    const std::int64_t contradiction_ms = bounds_.low_ms - bounds_.high_ms;
+    if (contradiction_ms < 0) return true;
+    if (contradiction_ms >= kSecondMs) return false;
+    // A clock with ticks of 16 ms, say, is behind itself by up to one of them. How long they are, a
+    // few answers do not tell.
+    bounds_ = {.low_ms = bounds_.high_ms - kSecondMs, .high_ms = bounds_.low_ms + kSecondMs};
+    return true;
   }
 
   // Versions of the distant past, and refusals that do not fit them: either the clock stands there

@@ -170,6 +170,24 @@ TEST(ClockEstimate, AllowsForAClockThatShowsWholeSeconds) {
   }
 }
 
+TEST(ClockEstimate, AllowsForAClockWithLongTicks) {
+  for (const auto unit : {15ms, 16ms, 100ms, 250ms}) {
+    for (const auto offset : {0ms, 7ms, -3'000ms, 30'400ms}) {
+      for (const auto ahead : {0ms, 30'000ms}) {
+        const ClockEstimate estimate =
+            estimated({.offset = offset, .moved_ahead = ahead, .unit = unit}).estimate;
+        // It is behind itself by up to a tick.
+        if (estimate.source != ClockSource::kVersions) {
+          EXPECT_EQ(estimate.source, ClockSource::kRefusals) << as_text(estimate);
+          EXPECT_LE(estimate.bounds.high_ms - estimate.bounds.low_ms, 3'000);
+        }
+        EXPECT_LT(estimate.bounds.low_ms, offset / 1ms + 1) << as_text(estimate);
+        EXPECT_GT(estimate.bounds.high_ms, (offset - unit) / 1ms) << as_text(estimate);
+      }
+    }
+  }
+}
+
 TEST(ClockEstimate, EndsInTimeHoweverSlowTheStore) {
   for (const auto way : {1ms, 100ms, 1000ms, 5000ms}) {
     const Estimated result = estimated({.way_there = way, .way_back = way, .moved_ahead = 30s});

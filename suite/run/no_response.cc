@@ -13,22 +13,13 @@ namespace {
 
 using endpoint::Duration;
 
-// How long after the reply to a later request something may still come: a store may answer two
-// requests of one client in any order. (Req: ENV-ORDER-OPEN-1)
-constexpr std::chrono::milliseconds kMinGrace{1'000};
-
 // A request that every store answers and that changes nothing. Not one of the verb that was not
 // answered: a store that never answers GET is wrong, and does not stand still.
-codec::Message question(RequestClient& client, std::optional<codec::Verb> unanswered,
-                        const CaseState& state) {
-  const bool get = unanswered != codec::Verb::kGet;
-  return client.request({get ? "GET" : "DEL", state.key_prefix + "probe"});
-}
-
 class Question {
  public:
-  Question(RequestClient& client, std::optional<codec::Verb> unanswered, const CaseState& state) {
-    const auto sent = client.send(question(client, unanswered, state));
+  Question(RequestClient& client, std::optional<codec::Verb> unanswered, const std::string& key) {
+    const bool get = unanswered != codec::Verb::kGet;
+    const auto sent = client.send(client.request({get ? "GET" : "DEL", key}));
     if (sent) exchange_ = *sent;
   }
 
@@ -39,39 +30,50 @@ class Question {
   const judge::Exchange* exchange_ = nullptr;
 };
 
-// Is a client that has nothing to do with the case answered?
-bool another_is_answered(std::optional<codec::Verb> unanswered, CaseState& state) {
-  const std::string id = state.clients.client_id(fmt::format("witness-{}", ++state.probers));
-  auto connection = state.session.connect({.client_id = id});
+// Is a client that has nothing to do with it answered?
+bool another_is_answered(std::optional<codec::Verb> unanswered, const Probing& probing) {
+  auto connection = probing.session.connect({.client_id = probing.witness});
   if (!connection) return false;
-  RequestClient prober("witness", std::move(*connection), id, state.clock,
-                       Recording{state.result.transcript, state.start, state.settings.transcripts});
+  RequestClient prober("witness", std::move(*connection), probing.witness, probing.session.clock(),
+                       probing.recording);
   if (!prober.raw().subscribe(prober.response_topic())) return false;
-  const Question asked(prober, unanswered, state);
-  return prober.pump_until([&] { return asked.answered(); }, state.scaled(kStandstill));
+  const Question asked(prober, unanswered, probing.key);
+  return prober.pump_until([&] { return asked.answered(); }, probing.standstill);
 }
 
 }  // namespace
 
 NoResponse explain_no_response(RequestClient& client, const std::function<bool()>& done,
-                               std::optional<codec::Verb> unanswered, CaseState& state) {
-  client.note("sends a probe: does the store still answer?");
-  const SlotYield waiting(state.settings.slots);  // may take long: others run meanwhile
-  const Question asked(client, unanswered, state);
+                               std::optional<codec::Verb> unanswered, const Probing& probing) {
+  const Question asked(client, unanswered, probing.key);
   const auto known = [&] { return done() || asked.answered(); };
   const auto ended = [&] { return done() || client.disconnected(); };
-  client.pump_until(known, state.scaled(kStandstill));
+  client.pump_until(known, probing.standstill);
   bool another = false;
   if (!known() && !ended()) {
-    another = another_is_answered(unanswered, state);
+    another = another_is_answered(unanswered, probing);
     // What stood still may have continued meanwhile, for this client as well.
-    if (another) client.pump_until(known, state.reply_timeout());
+    if (another) client.pump_until(known, probing.reply_timeout);
   }
   if (ended()) return NoResponse::kEnded;
   if (!asked.answered()) return another ? NoResponse::kClient : NoResponse::kStore;
-  const Duration grace = std::max<Duration>({kMinGrace, asked.round_trip(), state.path_tail()});
-  client.pump_until(done, state.scaled(grace));
+  client.pump_until(done, std::max(probing.grace, asked.round_trip()));
   return ended() ? NoResponse::kEnded : NoResponse::kLeftOut;
+}
+
+NoResponse explain_no_response(RequestClient& client, const std::function<bool()>& done,
+                               std::optional<codec::Verb> unanswered, CaseState& state) {
+  client.note("sends a probe: does the store still answer?");
+  const SlotYield waiting(state.settings.slots);  // may take long: others run meanwhile
+  const Probing probing{
+      .session = state.session,
+      .key = state.key_prefix + "probe",
+      .witness = state.clients.client_id(fmt::format("witness-{}", ++state.probers)),
+      .reply_timeout = state.reply_timeout(),
+      .standstill = state.scaled(kStandstill),
+      .grace = state.scaled(std::max<Duration>(kGrace, state.path_tail())),
+      .recording = Recording{state.result.transcript, state.start, state.settings.transcripts}};
+  return explain_no_response(client, done, unanswered, probing);
 }
 
 text::Phrase nothing_within(endpoint::Duration time) {

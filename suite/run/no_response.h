@@ -19,9 +19,26 @@ enum class NoResponse {
   kStore,    // nobody is answered: this proves nothing
 };
 
+// Where to ask whether the endpoint still answers.
+struct Probing {
+  endpoint::Session& session;
+  std::string key{};                     // that nobody writes
+  std::string witness{};                 // the id of another client, not in use
+  endpoint::Duration reply_timeout{};    // of a reply
+  endpoint::Duration standstill{};       // how long all may stand still
+  endpoint::Duration grace{};            // for what a later reply has overtaken, at least
+  std::optional<Recording> recording{};  // of the other client
+};
+
 // Sends a later request on the same connection, and one from a client of its own, and waits up to
-// kStandstill for the first to be answered. `done`: what was waited for is there. `unanswered`: the
-// verb of the request without a reply, if it is one; others are used for requests.
+// Probing::standstill for the first to be answered. `done`: what was waited for is there.
+// `unanswered`: the verb of the request without a reply, if it is one; others are used for
+// requests.
+[[nodiscard]] NoResponse explain_no_response(RequestClient& client,
+                                             const std::function<bool()>& done,
+                                             std::optional<codec::Verb> unanswered,
+                                             const Probing& probing);
+// The same for a client of a case, which notes it.
 [[nodiscard]] NoResponse explain_no_response(RequestClient& client,
                                              const std::function<bool()>& done,
                                              std::optional<codec::Verb> unanswered,

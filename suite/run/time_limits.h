@@ -21,6 +21,10 @@ inline constexpr std::chrono::milliseconds kStandstill{10'000};
 // know whether it is answered at all. (Req: ENV-ORDER-OPEN-1)
 inline constexpr std::chrono::milliseconds kOvertaken{500};
 
+// The same where a case expects a reply or a notification: how long after the reply to a later
+// request it may still come, at least.
+inline constexpr std::chrono::milliseconds kGrace{1'000};
+
 // The greatest --timeout-scale: a reply is waited for an hour and more, and no time overflows.
 inline constexpr double kMaxTimeoutScale = 1'000;
 

@@ -12,6 +12,7 @@
 #include "codec/topics.h"
 #include "suite/judge/exchange.h"
 #include "suite/run/clean_up.h"
+#include "suite/run/no_response.h"
 #include "suite/run/request_client.h"
 #include "suite/run/verdict.h"
 #include "workload/rendering.h"
@@ -185,6 +186,11 @@ class Run {
     ++out_.requests;
     // The oracle judges topic and correlation data.
     connection->await_loosely(exchange, options_.timeout);
+    if (!exchange.is_over() && !connection->disconnected() && !does_answer(*connection, exchange)) {
+      out_.lost =
+          endpoint::Error{.kind = endpoint::ErrorKind::kTimeout, .text = "no client was answered"};
+      return;
+    }
     if (!exchange.is_over() && connection->disconnected()) {
       if (broker_is_wrong(*connection)) return;
       out_.lost = endpoint::Error{.kind = endpoint::ErrorKind::kLost,
@@ -211,6 +217,19 @@ class Run {
     for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
     if (has_ended() || reply == nullptr) return;
     take(oracle_.missing(connection->client_id(), exchange.sent), exchange.request, reply);
+  }
+
+  // Does the endpoint answer anybody, or does it, or this machine, stand still?
+  bool does_answer(run::RequestClient& connection, const judge::Exchange& exchange) {
+    const run::SlotYield waiting(options_.slots);
+    return run::explain_no_response(
+               connection, [&] { return exchange.is_over(); }, exchange.verb,
+               run::Probing{.session = session_,
+                            .key = options_.key_prefix + "probe",
+                            .witness = options_.client_id_prefix + "w",
+                            .reply_timeout = options_.timeout,
+                            .standstill = options_.standstill,
+                            .grace = run::kGrace}) != run::NoResponse::kStore;
   }
 
   void keep(Packet::Kind kind, const std::string& client_id, endpoint::Duration at,
@@ -429,7 +448,7 @@ class Run {
       std::unique_ptr<run::RequestClient>& connection = connections_[client];
       if (connection == nullptr) continue;
       if (all_is_well && !connection->disconnected()) {
-        connection->raw().await_acknowledgements(options_.acknowledged_within);
+        connection->raw().await_acknowledgements(options_.standstill);
         connection->drain();
         if (broker_is_wrong(*connection)) continue;
       }

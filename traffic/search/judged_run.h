@@ -31,8 +31,8 @@ struct JudgedRunOptions {
   std::string key_prefix{};        // so that only this run has these keys
   std::string client_id_prefix{};  // and so are the ids of its clients
   std::uint32_t number = 0;        // begins the correlation data of its requests: no other run's
-  endpoint::Duration timeout{run::kReplyTimeout};            // of a reply
-  endpoint::Duration acknowledged_within{run::kStandstill};  // of what was published
+  endpoint::Duration timeout{run::kReplyTimeout};   // of a reply
+  endpoint::Duration standstill{run::kStandstill};  // until a missing reply or PUBACK is judged
   // Where time has to be waited for: a PX below a minute becomes this one, waits after it change in
   // the same proportion, and none is longer than it takes until that is over. Nothing: times are
   // those of the trace.

@@ -44,7 +44,7 @@ JudgedRunOptions judged_runs(const JudgedRunsBasis& basis) {
   out.oracle.basis = oracle_basis_of(settings, basis.catalogue);
   out.oracle.limited = !basis.offers.ephemeral && basis.offers.transport;
   out.timeout = run::scaled(run::kReplyTimeout, basis.timeout_scale);
-  out.acknowledged_within = run::scaled(run::kStandstill, basis.timeout_scale);
+  out.standstill = run::scaled(run::kStandstill, basis.timeout_scale);
   if (basis.offers.transport) out.short_expiry = short_expiry(basis.round_trip);
   out.removes_keys = basis.offers.transport && !basis.offers.ephemeral;
   return out;

@@ -34,7 +34,7 @@ TEST(JudgedRuns, TakeWhatThePreflightHasFound) {
   EXPECT_EQ(out.oracle.expiry_slack, 123ms);
   EXPECT_EQ(out.oracle.disconnect_settling, 456ms);
   EXPECT_EQ(out.timeout, 2 * endpoint::Duration(run::kReplyTimeout));
-  EXPECT_EQ(out.acknowledged_within, 2 * endpoint::Duration(run::kStandstill));
+  EXPECT_EQ(out.standstill, 2 * endpoint::Duration(run::kStandstill));
 }
 
 TEST(JudgedRuns, AreThoseOfTheDeployedServiceWhereNothingIsSaid) {

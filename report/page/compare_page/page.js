@@ -53,7 +53,7 @@ function verdictNode(column) {
   const tone = kVerdicts.get(column.verdict) ?? 'doubt';
   const sign = { good: '✓', bad: '✗', doubt: '?' }[tone];
   const words = [el('span', { class: `badge ${tone}` }, `${sign} ${column.verdict}`)];
-  if (column.part) words.push_back(el('div', { class: 'note' }, `${column.part}, which certifies nothing`));
+  if (column.part) words.push(el('div', { class: 'note' }, `${column.part}, which certifies nothing`));
   if (column.stopped_because) words.push(el('div', { class: 'note' }, column.stopped_because));
   return el('div', {}, ...words);
 }
