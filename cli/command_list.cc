@@ -244,8 +244,10 @@ run::ExitCode list(const ListOptions& options) {
   if (options.what == "choices") return list_choices(library->catalogue, options.json);
   if (options.what == "requirements") return list_requirements(library->catalogue, options);
   ordered_json out = ordered_json::array();
+  bool any = false;
   for (const scenario::Case& test_case : library->cases) {
     if (!selects(options.selection, test_case)) continue;
+    any = true;
     if (options.json) {
       out.push_back(to_json(test_case, library->catalogue));
     } else {
@@ -253,7 +255,9 @@ run::ExitCode list(const ListOptions& options) {
     }
   }
   if (options.json) text::print_document(stdout, out.dump(1) + "\n");
-  return run::ExitCode::kConformant;
+  if (any) return run::ExitCode::kConformant;
+  print_error(why_empty(options.selection, *library));
+  return run::ExitCode::kNothingSelected;
 }
 
 // What is not quite an id: in other letters, the beginning of some, or mistyped.

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <condition_variable>
 #include <cstdio>
+#include <filesystem>
 #include <mutex>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -78,6 +80,13 @@ run::ExitCode report(const ProbeOptions& options, const target::Findings& findin
   if (options.out.empty()) {
     text::print("{}", text::Lines(descriptor));
     return run::ExitCode::kConformant;
+  }
+  // Somebody may have filled in what cannot be found out.
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(options.out, ignored)) {
+    const std::string aside = options.out + ".old";
+    std::filesystem::rename(options.out, aside, ignored);
+    if (!ignored) text::print("kept           what was there: {}\n", aside);
   }
   if (const auto written = report::write_file(options.out, descriptor); !written) {
     print_error(written.error());

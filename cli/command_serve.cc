@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <ctime>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -147,11 +149,28 @@ void announce(const ServeOptions& options, const std::vector<const store::Fault*
   std::fflush(stdout);
 }
 
-// Prints an error otherwise.
-bool write_ready_file(const ServeOptions& options, const std::string& url) {
-  return options.ready_file.empty() ||
-         succeeded(report::write_file(options.ready_file, url + "\n"));
-}
+// The file of --ready-file is there as long as the store is: scripts wait for it.
+class ReadyFile {
+ public:
+  explicit ReadyFile(const ServeOptions& options) : path_(options.ready_file) { remove(); }
+  ~ReadyFile() { remove(); }
+  ReadyFile(const ReadyFile&) = delete;
+  ReadyFile& operator=(const ReadyFile&) = delete;
+
+  // False after an error, which is printed.
+  [[nodiscard]] bool write(const std::string& url) const {
+    return path_.empty() || succeeded(report::write_file(path_, url + "\n"));
+  }
+
+ private:
+  // Not a pipe or a terminal.
+  void remove() const {
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path_, ignored)) std::filesystem::remove(path_, ignored);
+  }
+
+  std::string path_;
+};
 
 // The first of the two that is not well.
 run::ExitCode worse(run::ExitCode one, run::ExitCode other) {
@@ -401,7 +420,8 @@ run::ExitCode watch(serve::StoreClient& store, serve::TrafficLog& traffic, const
 
 run::ExitCode serve_other_broker(const ServeOptions& options,
                                  const std::vector<const store::Fault*>& faults,
-                                 const endpoint::BrokerOptions& broker_options) {
+                                 const endpoint::BrokerOptions& broker_options,
+                                 const ReadyFile& ready) {
   auto store_options = store_options_of(broker_options, faults);
   if (!store_options) return run::ExitCode::kUsage;
   const auto target = open_other_broker(options);
@@ -444,7 +464,7 @@ run::ExitCode serve_other_broker(const ServeOptions& options,
       "know\n",
       client_id);
   std::fflush(stdout);
-  if (!write_ready_file(options, url)) return run::ExitCode::kInternal;
+  if (!ready.write(url)) return run::ExitCode::kInternal;
   return watch(store, **traffic, endpoint.url());
 }
 
@@ -473,7 +493,8 @@ run::ExitCode serve(const ServeOptions& options) {
   }
   auto broker_options = broker_options_of(options, *faults);
   if (!broker_options || !judge_options_fit(options)) return run::ExitCode::kUsage;
-  if (!options.broker.empty()) return serve_other_broker(options, *faults, *broker_options);
+  const ReadyFile ready(options);
+  if (!options.broker.empty()) return serve_other_broker(options, *faults, *broker_options, ready);
   const auto access = serve::Access::prepare({.bind = options.bind,
                                               .tls = options.tls,
                                               .tls_hosts = options.tls_hosts,
@@ -521,7 +542,7 @@ run::ExitCode serve(const ServeOptions& options) {
                                                           : (*broker)->port();
   const std::string url = access->url(port);
   announce(options, *faults, access->notes(), url);
-  if (!write_ready_file(options, url)) return run::ExitCode::kInternal;
+  if (!ready.write(url)) return run::ExitCode::kInternal;
   if (judged && !start_command(options, url, *judged)) return run::ExitCode::kUsage;
   return watch(options, **broker, signals, **traffic, judged ? &*judged : nullptr);
 }

@@ -1,4 +1,4 @@
-"""Opens the page of `fencepost matrix` in a browser (headless Chromium) and uses it as a reader would.
+"""Opens the pages of `fencepost matrix` and `fencepost compare` in a browser (headless Chromium).
 
     matrix_page_test.py BUILD_BIN_DIR [unittest arguments]
 
@@ -137,6 +137,20 @@ class MatrixPageTest(PageTest):
         for panel in ("requirements", "cases", "grid"):
             self.click(self.one(f"#p_tab_{panel}"))
             self.assertEqual(self.run_script("return document.documentElement.scrollWidth"), 360, panel)
+
+
+class ComparePageTest(PageTest):
+    def test_parts_of_runs_stand_side_by_side(self):
+        folder = harness.temporary_folder(self.addCleanup)
+        self.open_browser(folder / "profile")
+        for name, endpoint in (("right", "inproc:"), ("wrong", "inproc:?fault=nx-overwrites")):
+            fencepost("certify", "--endpoint", endpoint, "--run", "set.nx.*", "--json", folder / f"{name}.json", "--quiet")
+        fencepost("compare", f"right={folder}/right.json", f"wrong={folder}/wrong.json", "--html", folder / "page.html")
+        for width in (1400, 390):
+            self.screen(width, 900)
+            self.open_file(folder / "page.html")
+            self.assertEqual(2, len(self.all("#p_columns tbody tr")))
+            self.assertIn("certifies nothing", self.one("#p_columns").text)
 
 
 if __name__ == "__main__":

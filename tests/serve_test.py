@@ -48,7 +48,10 @@ class ServeTest(FolderTest):
 
     def stop_server(self):
         self.server.send_signal(signal.SIGTERM)
-        return self.server.wait(HANG)
+        code = self.server.wait(HANG)
+        # It is there as long as the store is.
+        self.assertFalse((self.folder / "ready").exists())
+        return code
 
     def client(self, program, name, *arguments):
         return run_command(program, "-V", "5", "-h", "127.0.0.1", "-p", self.port, "-i", name, *self.login, *arguments)

@@ -140,6 +140,46 @@ TEST(Explore, GoesOnAfterWhatItSeesOnce) {
   EXPECT_GT(result.found[1].failed, 0U);
 }
 
+// Answers nobody once it has had 200 requests.
+class Stalls final : public store::Handler {
+ public:
+  Stalls(std::unique_ptr<store::Handler> store, std::shared_ptr<std::atomic<int>> count)
+      : store_(std::move(store)), count_(std::move(count)) {}
+
+  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
+  store::Handling handle(const store::Caller& caller, const codec::Message& request,
+                         const store::Instant& now, std::vector<store::Delivery>& out) override {
+    if (++*count_ > 200) return store::Handling::kAnswered;
+    return store_->handle(caller, request, now, out);
+  }
+  void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
+    store_->expire(now, out);
+  }
+  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
+    return store_->next_expiry();
+  }
+  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
+
+ private:
+  std::unique_ptr<store::Handler> store_;
+  std::shared_ptr<std::atomic<int>> count_;
+};
+
+// Req: ENV-RESPONSE-1: what is not answered where nobody is, was not left out.
+TEST(Explore, AccusesNoStoreThatStandsStill) {
+  endpoint::InProcessOptions stalled;
+  stalled.make_store =
+      [count = std::make_shared<std::atomic<int>>(0)](const store::ServiceOptions& options) {
+        return std::make_unique<Stalls>(std::make_unique<store::Service>(options), count);
+      };
+  const auto endpoint = endpoint::make_in_process_endpoint(std::move(stalled));
+  ExploreOptions options = in_process_options();
+  options.max_examples = 20;
+  const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
+  EXPECT_TRUE(result.found.empty());
+  EXPECT_GT(result.progress.cut_short, 0U);
+}
+
 // As many as there are, and the same again by its number.
 TEST(Explore, LeavesNothingOutOfAnEnumeration) {
   const workload::Enumeration all(1);
