@@ -96,7 +96,7 @@ class Program(FolderTest):
             code, said = self.stop(server, signal.SIGTERM)
             self.assertEqual(0, code, said)
             self.assertIn("ready at mqtts://", said)
-            ready.unlink()
+            ready.unlink(missing_ok=True)
 
 
 class Scripts(FolderTest):

@@ -179,7 +179,7 @@ class Signals(FolderTest):
             with self.subTest(command):
                 code, seconds = self.signalled(command, ANSWERS, signal.SIGTERM, signal.SIGINT)
                 self.assertEqual(code, 128 + signal.SIGINT)
-                self.assertLess(seconds, 1)
+                self.assertLess(seconds, SOON)  # the exit code shows that nothing else was waited for
 
     def test_serve_and_record(self):
         for number in SIGNALS:

@@ -89,9 +89,11 @@ class Run {
   }
 
  private:
+  // What has been rejected stands, though the time may have ended since.
   [[nodiscard]] bool is_over() {
+    if (has_ended()) return true;
     if (!out_.stopped && options_.stop) out_.stopped = options_.stop();
-    return out_.stopped || has_ended();
+    return out_.stopped;
   }
   // There is nothing more to judge.
   [[nodiscard]] bool has_ended() const { return out_.rejection || out_.lost; }
