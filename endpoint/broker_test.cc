@@ -4,6 +4,7 @@
 // Started with --hold-broker this program is the parent that the orphan test kills.
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -16,6 +17,7 @@
 #include <random>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -448,6 +450,18 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
   for (std::size_t i = 0; i < kKeys; ++i) {
     EXPECT_EQ(observer.ask({"KEYNOTIFY", "k" + std::to_string(i)}), "+OK\r\n");
   }
+  // How late this machine wakes a thread meanwhile, at worst: the yardstick.
+  std::atomic<bool> over{false};
+  double wakes_late_ms = 0;
+  std::thread sleeper([&] {
+    while (!over) {
+      const auto wake = std::chrono::steady_clock::now() + std::chrono::milliseconds{2};
+      std::this_thread::sleep_until(wake);
+      const std::chrono::duration<double, std::milli> late =
+          std::chrono::steady_clock::now() - wake;
+      wakes_late_ms = std::max(wakes_late_ms, late.count());
+    }
+  });
   const auto lifetime = [](std::size_t i) { return std::chrono::milliseconds{100 + 11 * i}; };
   std::vector<Duration> earliest;  // no broker may act before that
   std::vector<Duration> due;
@@ -472,6 +486,8 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
     while (due.size() <= i && !HasFatalFailure()) receive_one();
   }
   while (expired.size() < kKeys && !HasFatalFailure()) receive_one();
+  over = true;
+  sleeper.join();
   ASSERT_EQ(due.size(), kKeys);
   EXPECT_EQ(notified, kKeys);
   std::vector<double> lateness_ms;
@@ -482,10 +498,10 @@ TEST(Broker, NotifiesAnExpiryWithinMillisecondsOnAnIdleBroker) {
   std::sort(lateness_ms.begin(), lateness_ms.end());
   std::cout << "expiry lateness in ms, minimum / median / maximum of " << kKeys << ": "
             << lateness_ms.front() << " / " << lateness_ms[kKeys / 2] << " / " << lateness_ms.back()
-            << "\n";
+            << "; threads are woken up to " << wakes_late_ms << " late\n";
   // Where an expiry waits for the broker's own tick of 100 ms, a quarter is later than 20 ms. On a
-  // busy machine some are late by themselves, and not most of the quickest.
-  EXPECT_LE(lateness_ms[kKeys / 4], 15);
+  // busy machine, the broker and this client may each be late by themselves.
+  EXPECT_LE(lateness_ms[kKeys / 4], 15 + 2 * wakes_late_ms);
 }
 
 TEST(Broker, IllegalResponseTopicsDropTheClientAndNobodyElse) {
