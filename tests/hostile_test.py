@@ -61,7 +61,8 @@ class Endpoint(unittest.TestCase):
         # It ends for what has come, and not for the time that this takes on a busy machine.
         with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as patient:
             print("url: mqtt://127.0.0.1\ntimeout: 600s", file=patient, flush=True)
-            run = hostile_campaign.run(program, "flood.messages", "certify", 6 * LIMIT, ["--descriptor", patient.name])
+            run = hostile_campaign.run(program, "flood.messages", "certify", 6 * LIMIT,
+                                       ["--descriptor", patient.name])
         self.assertIn("the endpoint floods", run.output)
         self.assertEqual(run.code, 3)
 
