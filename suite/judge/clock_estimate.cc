@@ -96,13 +96,7 @@ class Estimator {
     const auto kind = usable_offers();
     if (!kind || !find_acceptance(*kind)) return false;
     narrow(*kind);
-    const std::int64_t contradiction_ms = bounds_.low_ms - bounds_.high_ms;
-    if (contradiction_ms < 0) return true;
-    if (contradiction_ms >= kSecondMs) return false;
-    // A clock with ticks of 16 ms, say, is behind itself by up to one of them. How long they are, a
-    // few answers do not tell.
-    bounds_ = {.low_ms = bounds_.high_ms - kSecondMs, .high_ms = bounds_.low_ms + kSecondMs};
-    return true;
+    return bounds_.low_ms < bounds_.high_ms;
   }
 
   // Versions of the distant past, and refusals that do not fit them: either the clock stands there
@@ -131,8 +125,9 @@ class Estimator {
   std::optional<bool> refuses_what_it_must(OfferKind kind) {
     std::int64_t allowance_ms = round_trip_ms_ + kFirstAllowanceMs;
     while (!over(kBudgetMs)) {
+      // A clock with long ticks is ahead of what a version showed once the next tick has come.
       const std::int64_t timestamp_ms =
-          StoreClock(bounds_).first_refused_ms(probe_.now_ms() + allowance_ms);
+          StoreClock(bounds_).first_refused_ms(probe_.now_ms() + allowance_ms) + kSecondMs;
       const auto offered = offer(timestamp_ms, kind);
       if (!offered) return std::nullopt;
       if (offered->refused) return true;

@@ -174,8 +174,12 @@ TEST(ClockEstimate, AllowsForAClockWithLongTicks) {
   for (const auto unit : {15ms, 16ms, 100ms, 250ms}) {
     for (const auto offset : {0ms, 7ms, -3'000ms, 30'400ms}) {
       for (const auto ahead : {0ms, 30'000ms}) {
-        const ClockEstimate estimate =
-            estimated({.offset = offset, .moved_ahead = ahead, .unit = unit}).estimate;
+        const ClockEstimate estimate = estimated({.offset = offset,
+                                                  .way_there = 1ms,
+                                                  .way_back = 1ms,
+                                                  .moved_ahead = ahead,
+                                                  .unit = unit})
+                                           .estimate;
         // It is behind itself by up to a tick.
         if (estimate.source != ClockSource::kVersions) {
           EXPECT_EQ(estimate.source, ClockSource::kRefusals) << as_text(estimate);
