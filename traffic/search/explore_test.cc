@@ -20,6 +20,7 @@
 #include <gtest/gtest.h>
 
 #include "endpoint/in_process.h"
+#include "reference_store/faults/decorator.h"
 #include "reference_store/faults/fault.h"
 #include "reference_store/service.h"
 #include "suite/testing/fake_endpoint.h"
@@ -97,42 +98,26 @@ TEST(Explore, FindsSeveralRequirementsEachOnce) {
             result.found[1].rejection().judgement.requirement);
 }
 
-// Answers the 50th request of all its stores with nonsense; stores that are made after the 5,000th
-// ignore NX.
-class WrongOnceThenAlways final : public store::Handler {
- public:
-  WrongOnceThenAlways(const store::ServiceOptions& options, std::shared_ptr<std::atomic<int>> count)
-      : store_(*count < 5'000 ? std::make_unique<store::Service>(options)
-                              : store::find_fault("S01")->make(options, 1)),
-        count_(std::move(count)) {}
-
-  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
-  store::Handling handle(const store::Caller& caller, const codec::Message& request,
-                         const store::Instant& now, std::vector<store::Delivery>& out) override {
-    const store::Handling handling = store_->handle(caller, request, now, out);
-    if (++*count_ == 50 && !out.empty()) out.back().message.payload = "+NONSENSE\r\n";
-    return handling;
-  }
-  void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
-    store_->expire(now, out);
-  }
-  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
-    return store_->next_expiry();
-  }
-  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
-
- private:
-  std::unique_ptr<store::Handler> store_;
-  std::shared_ptr<std::atomic<int>> count_;
-};
+// Stores that differ in what they do with the Nth request of all of them together; those that are
+// made after the 5,000th ignore NX.
+std::unique_ptr<endpoint::Endpoint> counting(
+    const std::function<void(int number, store::Exchange& exchange)>& change) {
+  const auto count = std::make_shared<std::atomic<int>>(0);
+  const store::MakeHandler right =
+      store::with_exchange([=](store::Exchange& exchange) { change(++*count, exchange); });
+  endpoint::InProcessOptions options;
+  options.make_store = [=](const store::ServiceOptions& service) {
+    const bool early = *count < 5'000;
+    return early ? right(service, 1) : store::find_fault("S01")->make(service, 1);
+  };
+  return endpoint::make_in_process_endpoint(std::move(options));
+}
 
 TEST(Explore, GoesOnAfterWhatItSeesOnce) {
-  endpoint::InProcessOptions flaky;
-  flaky.make_store =
-      [count = std::make_shared<std::atomic<int>>(0)](const store::ServiceOptions& options) {
-        return std::make_unique<WrongOnceThenAlways>(options, count);
-      };
-  const auto endpoint = endpoint::make_in_process_endpoint(std::move(flaky));
+  const auto endpoint = counting([](int number, store::Exchange& exchange) {
+    if (number == 50 && !exchange.out.empty())
+      exchange.out.back().message.payload = "+NONSENSE\r\n";
+  });
   const ExploreResult result = explore(*endpoint, in_process_options(), kNeverStop, kQuietly);
   ASSERT_EQ(result.found.size(), 2U);
   EXPECT_EQ(result.found[0].failed, 0U);
@@ -140,39 +125,11 @@ TEST(Explore, GoesOnAfterWhatItSeesOnce) {
   EXPECT_GT(result.found[1].failed, 0U);
 }
 
-// Answers nobody once it has had 200 requests.
-class Stalls final : public store::Handler {
- public:
-  Stalls(std::unique_ptr<store::Handler> store, std::shared_ptr<std::atomic<int>> count)
-      : store_(std::move(store)), count_(std::move(count)) {}
-
-  [[nodiscard]] bool serves(std::string_view topic) const override { return store_->serves(topic); }
-  store::Handling handle(const store::Caller& caller, const codec::Message& request,
-                         const store::Instant& now, std::vector<store::Delivery>& out) override {
-    if (++*count_ > 200) return store::Handling::kAnswered;
-    return store_->handle(caller, request, now, out);
-  }
-  void expire(const store::Instant& now, std::vector<store::Delivery>& out) override {
-    store_->expire(now, out);
-  }
-  [[nodiscard]] std::optional<std::chrono::microseconds> next_expiry() const override {
-    return store_->next_expiry();
-  }
-  void disconnect(std::string_view client_id) override { store_->disconnect(client_id); }
-
- private:
-  std::unique_ptr<store::Handler> store_;
-  std::shared_ptr<std::atomic<int>> count_;
-};
-
 // Req: ENV-RESPONSE-1: what is not answered where nobody is, was not left out.
 TEST(Explore, AccusesNoStoreThatStandsStill) {
-  endpoint::InProcessOptions stalled;
-  stalled.make_store =
-      [count = std::make_shared<std::atomic<int>>(0)](const store::ServiceOptions& options) {
-        return std::make_unique<Stalls>(std::make_unique<store::Service>(options), count);
-      };
-  const auto endpoint = endpoint::make_in_process_endpoint(std::move(stalled));
+  const auto endpoint = counting([](int number, store::Exchange& exchange) {
+    if (number > 200) exchange.out.clear();
+  });
   ExploreOptions options = in_process_options();
   options.max_examples = 20;
   const ExploreResult result = explore(*endpoint, options, kNeverStop, kQuietly);
