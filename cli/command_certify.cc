@@ -463,20 +463,22 @@ void run_stress(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& e
                             .text();
   const run::RunSettings& settings = plan.suite.settings;
   const auto bases = scenario::bases_of(settings.profile, settings.edition);
+  const scenario::Requirement* growth = plan.library.catalogue.find("VER-UPDATE-3");
   std::function<void(const std::string&)> keep;
   if (evidence.has_packets()) {
     keep = [&evidence](const std::string& line) { evidence.add_history(line); };
   }
-  run::StressResult stress =
-      concurrency::run_stress_phase({.descriptor = plan.descriptor,
-                                     .suite = plan.suite,
-                                     .round_trip_p99 = plan.context.preflight.round_trip_p99,
-                                     .command = std::move(command),
-                                     .duration = plan.stress_time,
-                                     .waived = scenario::unsettled(plan.library.catalogue, bases),
-                                     .stop_at_violation = result.summary.expected_failures == 0,
-                                     .keep = std::move(keep)},
-                                    endpoint, stop_flag());
+  run::StressResult stress = concurrency::run_stress_phase(
+      {.descriptor = plan.descriptor,
+       .suite = plan.suite,
+       .round_trip_p99 = plan.context.preflight.round_trip_p99,
+       .command = std::move(command),
+       .duration = plan.stress_time,
+       .waived = scenario::unsettled(plan.library.catalogue, bases),
+       .versions_grow = growth == nullptr || binds(*growth, result.basis),
+       .stop_at_violation = result.summary.expected_failures == 0,
+       .keep = std::move(keep)},
+      endpoint, stop_flag());
   run::mark_failures(stress.findings, plan.library.catalogue, options.strict, result);
   result.stress = std::move(stress);
   plan.context.stopped_because = concurrency::end_stress_phase(endpoint, stop_flag(), result);

@@ -68,6 +68,8 @@ struct Setup {
     return options.profile == "documented" ? codec::DialectId::kDocumented
                                            : codec::DialectId::kDeployed;
   }
+  // A store that may be a deployed one has to keep the rule. (Req: VER-UPDATE-3)
+  [[nodiscard]] bool versions_grow() const { return dialect() == codec::DialectId::kDeployed; }
 };
 
 bool is_simulated(const Setup& setup) {
@@ -113,6 +115,7 @@ stress::LoadOptions load_options(const Setup& setup, const stress::RunSize& size
       std::max(out.bounds.expiry_late, setup.descriptor.expiry_tolerance.value_or(milliseconds{0}));
   out.bounds.expiry_late += setup.on_the_way;
   out.bounds.notification_late += setup.on_the_way;
+  out.bounds.versions_grow = setup.versions_grow();
   out.wall_offset_ms = setup.clock_offset.count();
   out.limits = kLimits;
   out.stop_at_violation = !options.keep_going;
@@ -199,6 +202,7 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
 history::Bounds simulated_bounds(const Setup& setup) {
   history::Bounds out = stress::simulated_bounds();
   out.expiry_late += setup.descriptor.expiry_tolerance.value_or(milliseconds{0}) + setup.on_the_way;
+  out.versions_grow = setup.versions_grow();
   return out;
 }
 

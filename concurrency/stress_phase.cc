@@ -139,6 +139,7 @@ void run_simulated(const StressPhase& phase, const stress::Mix& mix, const std::
   }
   history::Bounds bounds = stress::simulated_bounds();
   bounds.expiry_late += phase.suite.settings.expiry_tolerance;
+  bounds.versions_grow = phase.versions_grow;
   const auto writer = writer_for(phase, bounds);
   const stress::SimulatedRun run =
       stress::simulate(**store,
@@ -198,6 +199,7 @@ stress::LoadOptions load_options(const StressPhase& phase, const stress::Mix& wo
   out.bounds.expiry_late =
       std::max(out.bounds.expiry_late, settings.expiry_tolerance) + path_allowance(phase);
   out.bounds.notification_late += path_allowance(phase);
+  out.bounds.versions_grow = phase.versions_grow;
   out.limits = kStressLimits;
   out.stop_at_violation = phase.stop_at_violation;
   out.wall_offset_ms = settings.clock_offset_ms;

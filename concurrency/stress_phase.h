@@ -43,6 +43,7 @@ struct StressPhase {
   std::string command{};  // `fencepost stress --endpoint URL`: the phase adds what is in force
   std::chrono::milliseconds duration{2'000};
   std::set<std::string, std::less<>> waived{};  // rules that do not apply to the store
+  bool versions_grow = true;                    // see history::Bounds
   bool stop_at_violation = true;                // else what comes after the first is found, too
   // Gets each line of the history, docs/HISTORY.md, from one thread at a time; may be empty.
   std::function<void(const std::string& line)> keep{};

@@ -324,6 +324,9 @@ TEST_F(StressPhaseTest, ALiveStoreMayBeLateByWhatThePathTakes) {
   EXPECT_EQ(out.wall_offset_ms, 5);
   EXPECT_EQ(out.bounds.expiry_late, history::Bounds{}.expiry_late + 12ms);
   EXPECT_EQ(out.bounds.notification_late, history::Bounds{}.notification_late + 12ms);
+  EXPECT_TRUE(out.bounds.versions_grow);
+  phase_.versions_grow = false;
+  EXPECT_FALSE(load_options(phase_, mix).bounds.versions_grow);
   suite_.settings.expiry_tolerance = 5s;
   EXPECT_EQ(load_options(phase_, mix).bounds.expiry_late, 5'012ms);
 }

@@ -77,6 +77,15 @@ class Stress(harness.FolderTest):
         self.assertEqual((self.folder / "a.jsonl").read_bytes(), (self.folder / "b.jsonl").read_bytes())
         self.document("--endpoint", "inproc:?dialect=documented", "--duration", "300ms", code=0)
 
+    def test_what_the_documents_do_not_promise_is_no_violation_of_a_documented_store(self):
+        forgets = "inproc:?dialect=documented&variant=version-clock:of-the-key,clocks-of-deleted-keys:forgotten"
+        self.document("--endpoint", forgets, "--profile", "documented", "--duration", "1s", "--seed", "1",
+                      "--history", "run.jsonl", code=0)
+        self.assertEqual(harness.run("check", "run.jsonl", cwd=self.folder).returncode, 0)
+        found = self.document("--endpoint", "inproc:?dialect=documented&fault=L13", "--profile", "documented", "--duration",
+                              "1s", "--seed", "1", "--no-shrink", code=1)
+        self.assertEqual([each["requirement"] for each in found["findings"]], ["SET-WRITE-2"])
+
     def test_ctrl_c_ends_it_with_what_there_is(self):
         process = subprocess.Popen([harness.FENCEPOST, "stress", "--duration", "60s", "--history", "run.jsonl"],
                                    cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -125,13 +125,47 @@ std::optional<Answer> by_values(const KeyHistory& history, const Bounds& bounds,
   return Answer::kUnknown;
 }
 
+// A GET that names a version with which no SET can have written what it has read. Versions need not
+// be unique for that. (Req: VER-GET-2)
+std::optional<Flaw> misread(const KeyHistory& history) {
+  const auto& entries = history.entries();
+  for (Index i = 0; i < entries.size(); ++i) {
+    const Entry& read = entries[i];
+    if (read.outcome != Outcome::kValue || read.version == kNone) continue;
+    const bool written = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
+      const bool says_version = entry.outcome == Outcome::kOk && entry.version != kNone;
+      return entry.writes_value() && entry.value == read.other &&
+             (!says_version || entry.version == read.version);
+    });
+    if (!written) return Flaw{"VER-GET-2", "a GET returned a value with another version", {i}};
+  }
+  return std::nullopt;
+}
+
+// Where versions do not grow, they order nothing, and two SETs may have the same one.
+Verdict judge_values(const KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
+  KeyHistory values = history.without_versions();
+  Verdict out = judge_all(values, bounds, limits);
+  if (out.answer != Answer::kOk) return out;
+  if (const auto flaw = misread(history)) return violation(history, *flaw);
+  out.by_values = Answer::kOk;
+  return out;
+}
+
 }  // namespace
 
 Verdict judge_key(KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
   Verdict out = judge_all(history, bounds, limits);
+  // An order of versions that grow is one of values, too: only what contradicts it is looked at
+  // again.
+  if (out.answer != Answer::kOk && !bounds.versions_grow) {
+    out = judge_values(history, bounds, limits);
+  }
   // No verdict rests on it: it says how bad the violation is
   // (docs/decisions/0022-histories-of-observers.md).
-  if (out.answer == Answer::kViolation) out.by_values = by_values(history, bounds, limits);
+  if (out.answer == Answer::kViolation && bounds.versions_grow) {
+    out.by_values = by_values(history, bounds, limits);
+  }
   if (out.repeated.empty()) return out;
   // An order may have a redelivery that it could do without.
   // A repetition is reported only where nothing else explains the history.
@@ -211,6 +245,7 @@ void Checker::add(const Event& event) {
 }
 
 void Checker::settle(Time before) {
+  if (!bounds_.versions_grow) return;  // they do not tell which value was there last
   for (auto& [name, key] : keys_) {
     const std::size_t enough = std::max(limits_.settle_from, key.settle_from);
     // Notifications are judged against all operations of a key, so these are all kept.
@@ -324,6 +359,12 @@ Verdict Checker::verdict_of(Key& key) {
   // Only for a key whose operations are linearizable: otherwise it is not known which notifications
   // were due.
   if (out.answer == Answer::kOk && !key.observation.empty()) {
+    // Versions that contradict each other say nothing of notifications either.
+    if (out.by_values) {
+      key.history = key.history.without_versions();
+      key.history.resolve();
+      for (Notification& each : key.observation.notified) each.version.reset();
+    }
     const auto flaw =
         judge_notifications(key.history, key.observation, lives_, bounds_,
                             {.restarted = restarted_, .forgotten = key.forgotten != 0});

@@ -51,8 +51,8 @@ struct Verdict {
   bool minimal = true;
   std::string requirement{};  // kViolation
   std::string text{};         // kViolation: what is wrong; kUnknown: why there is no answer
-  // kViolation, where there are versions: the answer for the values alone. kOk: only the versions
-  // are wrong.
+  // kViolation, where there are versions that grow: the answer for the values alone. kOk: only the
+  // versions are wrong. kOk, where it is one by the values alone (see Bounds::versions_grow).
   std::optional<Answer> by_values{};
   // kOk: requests that were sent again and, as far as is known, carried out twice. No rule is
   // broken (MQTT delivers at least once).

@@ -366,6 +366,31 @@ TEST(Checker, ReportsRequestsThatWereCarriedOutTwice) {
   EXPECT_EQ(judge(all).requirement, "SET-WRITE-1");
 }
 
+// The documents do not promise it (Req: VER-UPDATE-3): a store may forget the clock of a key with
+// the key.
+TEST(Checker, JudgesValuesWhereVersionsNeedNotGrow) {
+  const auto judged = [](const std::vector<Operation>& all, bool grow) {
+    KeyHistory history;
+    for (Index i = 0; i < all.size(); ++i) history.add(all[i], i);
+    return judge_key(history, {.versions_grow = grow});
+  };
+  const std::vector<Operation> same = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
+                                       set({1, 4, 5}, "b", 1), get({1, 6, 7}, "b", 1)};
+  EXPECT_EQ(judged(same, true).requirement, "VER-UPDATE-3");
+  EXPECT_EQ(judged(same, false).answer, Answer::kOk);
+  const std::vector<Operation> lower = {set({1, 0, 1}, "a", 2), del({1, 2, 3}, 2),
+                                        set({1, 4, 5}, "b", 1), get({1, 6, 7}, "b", 1)};
+  EXPECT_EQ(judged(lower, true).requirement, "VER-UPDATE-3");
+  EXPECT_EQ(judged(lower, false).answer, Answer::kOk);
+  // Values, and which version is whose, are judged all the same.
+  const std::vector<Operation> stale = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
+                                        set({1, 4, 5}, "b", 1), get({1, 6, 7}, "a", 1)};
+  EXPECT_EQ(judged(stale, false).requirement, "SET-WRITE-1");
+  const std::vector<Operation> other = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
+                                        set({1, 4, 5}, "b", 1), get({1, 6, 7}, "b", 3)};
+  EXPECT_EQ(judged(other, false).requirement, "VER-GET-2");
+}
+
 TEST(Checker, SaysWhetherKeysShareAClock) {
   const auto at = [](Operation one, const std::string& key) {
     one.key = key;

@@ -148,6 +148,9 @@ struct Bounds {
   std::chrono::milliseconds expiry_late{1000};
   // How long after the response to a change its notification may arrive.
   std::chrono::milliseconds notification_late{1000};
+  // Is a later version of a key greater, also after the key was deleted? The documents do not say
+  // so; the deployed service shows it. (Req: VER-UPDATE-3)
+  bool versions_grow = true;
 
   friend bool operator==(const Bounds&, const Bounds&) = default;
 };

@@ -139,10 +139,12 @@ Notification notification_of(const JsonMembers& members) {
 std::string header_line() { return line_of({{"type", "history"}, {"format", kFormat}}); }
 
 std::string bounds_line(const Bounds& bounds) {
-  return line_of({{"type", "bounds"},
-                  {"expiry_early_ms", bounds.expiry_early.count()},
-                  {"expiry_late_ms", bounds.expiry_late.count()},
-                  {"notification_late_ms", bounds.notification_late.count()}});
+  ordered_json out{{"type", "bounds"},
+                   {"expiry_early_ms", bounds.expiry_early.count()},
+                   {"expiry_late_ms", bounds.expiry_late.count()},
+                   {"notification_late_ms", bounds.notification_late.count()}};
+  if (!bounds.versions_grow) out["versions_grow"] = false;
+  return line_of(out);
 }
 
 std::string call_line(std::uint64_t id, const Operation& operation) {
@@ -243,7 +245,8 @@ Result<void, std::string> HistoryReader::json_line(std::string_view text) {
         std::chrono::milliseconds(members.integer<std::int32_t>("expiry_late_ms")),
         members.has("notification_late_ms")
             ? std::chrono::milliseconds(members.integer<std::int32_t>("notification_late_ms"))
-            : Bounds{}.notification_late};
+            : Bounds{}.notification_late,
+        members.has("versions_grow") ? members.flag("versions_grow") : Bounds{}.versions_grow};
   } else if (type == "call") {
     call = request_of(members);
     call->called = time_of(members, "at");

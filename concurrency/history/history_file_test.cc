@@ -75,7 +75,7 @@ TEST(HistoryFile, KeepsOtherEvents) {
       .client = 2, .key = "k", .operation = codec::Operation::kDelete, .arrived = Time(78)};
   const Notification bare{.client = 2, .key = "k", .valueless = true, .arrived = Time(79)};
   const Bounds bounds{std::chrono::milliseconds(7), std::chrono::milliseconds(9),
-                      std::chrono::milliseconds(11)};
+                      std::chrono::milliseconds(11), false};
   const Connection lost{.client = 3, .link = Link::kLost, .at = Time(9)};
   const Restart restart{Time(10)};
   const Disturbance stall{.at = Time(11), .kind = "stall", .client = 3};
