@@ -55,6 +55,12 @@ bool Connection::has_enough() const {
 template <typename Done>
 bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
   if (done()) return true;
+  // Only what has come: the loop may keep watching, as it reads with the lock.
+  if (timeout <= Duration::zero()) {
+    flush();
+    read_some();
+    return done();
+  }
   const Duration deadline = steady_now() + timeout;
   attended_ = true;
   rearm();
@@ -577,7 +583,7 @@ void Connection::send_waiting() {
     wire::Publish sent = std::move(next);
     waiting_.pop_front();
     aliases_for_broker_.use(sent);
-    send(sent);
+    send(std::move(sent));
   }
 }
 

@@ -32,7 +32,7 @@ codec::Message message_of(Publish packet) {
   out.qos = packet.qos;
   out.retain = packet.retain;
   out.duplicate = packet.duplicate;
-  for (const Property& each : packet.properties.all()) {
+  for (Property& each : std::move(packet.properties).all()) {
     switch (each.id) {
       case PropertyId::kPayloadFormat:
         out.payload_format = static_cast<std::uint8_t>(each.number);
@@ -41,16 +41,16 @@ codec::Message message_of(Publish packet) {
         out.expiry_seconds = each.number;
         break;
       case PropertyId::kContentType:
-        out.content_type = each.text;
+        out.content_type = std::move(each.text);
         break;
       case PropertyId::kResponseTopic:
-        out.response_topic = each.text;
+        out.response_topic = std::move(each.text);
         break;
       case PropertyId::kCorrelationData:
-        out.correlation_data = each.text;
+        out.correlation_data = std::move(each.text);
         break;
       case PropertyId::kUserProperty:
-        out.user_properties.emplace_back(each.text, each.value);
+        out.user_properties.emplace_back(std::move(each.text), std::move(each.value));
         break;
       default:
         break;

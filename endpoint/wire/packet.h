@@ -70,11 +70,14 @@ struct Property {
 class Properties {
  public:
   Properties() = default;
-  void add(PropertyId id, std::uint32_t number) { all_.push_back({.id = id, .number = number}); }
-  void add(PropertyId id, std::string text) { all_.push_back({.id = id, .text = std::move(text)}); }
-  void add(Property property) { all_.push_back(std::move(property)); }
+  void add(PropertyId id, std::uint32_t number) { add({.id = id, .number = number}); }
+  void add(PropertyId id, std::string text) { add({.id = id, .text = std::move(text)}); }
+  void add(Property property) {
+    if (all_.empty()) all_.reserve(kUsual);
+    all_.push_back(std::move(property));
+  }
   void add_user(std::string name, std::string value) {
-    all_.push_back({PropertyId::kUserProperty, 0, std::move(name), std::move(value)});
+    add({PropertyId::kUserProperty, 0, std::move(name), std::move(value)});
   }
 
   void remove(PropertyId id);
@@ -82,11 +85,14 @@ class Properties {
   // Null when there is none. Valid until something changes.
   [[nodiscard]] const Property* find(PropertyId id) const;
   [[nodiscard]] std::optional<std::uint32_t> number(PropertyId id) const;
-  [[nodiscard]] const std::vector<Property>& all() const { return all_; }
+  [[nodiscard]] const std::vector<Property>& all() const& { return all_; }
+  [[nodiscard]] std::vector<Property> all() && { return std::move(all_); }
 
   friend bool operator==(const Properties&, const Properties&) = default;
 
  private:
+  static constexpr std::size_t kUsual = 4;  // of a request or a response
+
   std::vector<Property> all_;  // in the order of the packet
 };
 

@@ -75,6 +75,8 @@ class Run {
         oracle_(options.oracle),
         start_ms_(session.clock().wall_ms()) {
     out_.clocks_apart = milliseconds{start_ms_} - session.clock().now();
+    // A request and its response each, and what is asked in the end.
+    if (options.keeps_packets) out_.packets.reserve(2 * trace.size() + 16);
     for (auto& received : received_) received = std::make_shared<run::Received>();
     for (const std::string& key : workload::keys()) keys_.push_back(options.key_prefix + key);
   }
