@@ -385,7 +385,7 @@ TEST(Checker, JudgesValuesWhereVersionsNeedNotGrow) {
   // Values, and which version is whose, are judged all the same.
   const std::vector<Operation> stale = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
                                         set({1, 4, 5}, "b", 1), get({1, 6, 7}, "a", 1)};
-  EXPECT_EQ(judged(stale, false).requirement, "SET-WRITE-1");
+  EXPECT_EQ(judged(stale, false).requirement, "SET-WRITE-2");
   const std::vector<Operation> other = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
                                         set({1, 4, 5}, "b", 1), get({1, 6, 7}, "b", 3)};
   EXPECT_EQ(judged(other, false).requirement, "VER-GET-2");
