@@ -59,6 +59,7 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
   if (timeout <= Duration::zero()) {
     flush();
     read_some();
+    if (!out_.empty()) rearm();  // an acknowledgement for which there was no room
     return done();
   }
   const Duration deadline = steady_now() + timeout;

@@ -129,15 +129,18 @@ std::optional<Answer> by_values(const KeyHistory& history, const Bounds& bounds,
 // be unique for that. (Req: VER-GET-2)
 std::optional<Flaw> misread(const KeyHistory& history) {
   const auto& entries = history.entries();
+  std::set<std::pair<Index, Index>> written;  // values and versions; kNone: it may be any
+  for (const Entry& entry : entries) {
+    if (!entry.writes_value()) continue;
+    written.emplace(entry.value, entry.outcome == Outcome::kOk ? entry.version : kNone);
+  }
   for (Index i = 0; i < entries.size(); ++i) {
     const Entry& read = entries[i];
     if (read.outcome != Outcome::kValue || read.version == kNone) continue;
-    const bool written = std::any_of(entries.begin(), entries.end(), [&](const Entry& entry) {
-      const bool says_version = entry.outcome == Outcome::kOk && entry.version != kNone;
-      return entry.writes_value() && entry.value == read.other &&
-             (!says_version || entry.version == read.version);
-    });
-    if (!written) return Flaw{"VER-GET-2", "a GET returned a value with another version", {i}};
+    if (written.contains({read.other, read.version}) || written.contains({read.other, kNone})) {
+      continue;
+    }
+    return Flaw{"VER-GET-2", "a GET returned a value with another version", {i}};
   }
   return std::nullopt;
 }
