@@ -322,7 +322,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
                   .command = command_line(options, seed),
                   .started = utc_now(),
                   .selection = options.selection,
-                  .known_cases = plan.library.cases.size(),
+                  .known_cases = plan.library.known_cases(),
                   .transcripts = options.trace ? report::Transcripts::kAll : options.transcripts,
                   .environment = report::environment_of_run(options.libraries,
                                                             report::variable_of_this_process)};

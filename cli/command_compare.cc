@@ -67,6 +67,9 @@ Result<report::Column, std::string> read(const ComparedRun& one, const run::Sele
   std::error_code failed;
   if (!std::filesystem::exists(one.place, failed)) {
     const auto url = endpoint::parse_url(one.place);  // it may be one that was mistyped
+    if (one.place.find(':') == std::string::npos) {
+      return fail(fmt::format("cannot read {}: there is no such file", one.place));
+    }
     return fail(fmt::format("cannot read {}: it is neither a file nor an endpoint: {}",
                             endpoint::redacted(one.place), url ? "" : url.error()));
   }

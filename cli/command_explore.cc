@@ -259,6 +259,16 @@ run::ExitCode run_on(endpoint::Endpoint& endpoint, const target::Descriptor& des
 
 }  // namespace
 
+// Can files be written into that folder, which is made when there is one? Prints why not.
+bool can_write_into(const std::filesystem::path& folder) {
+  std::error_code ignored;
+  std::filesystem::path there = std::filesystem::absolute(folder, ignored);
+  while (there.has_relative_path() && !std::filesystem::exists(there, ignored)) {
+    there = there.parent_path();
+  }
+  return succeeded(report::check_writable((there / "workload.yaml").string()));
+}
+
 run::ExitCode explore(const ExploreOptions& options) {
   const auto time = options.max_time.empty()
                         ? (options.exhaustive > 0 ? kAsLongAsItTakes : kRandomTime)
@@ -278,6 +288,8 @@ run::ExitCode explore(const ExploreOptions& options) {
                             options.exhaustive));
     return run::ExitCode::kUsage;
   }
+  if (options.save != ExploreOptions{}.save && !can_write_into(options.save))
+    return run::ExitCode::kUsage;
   std::vector<Replayable> saved;
   for (const std::string& path : options.replay) {
     if (!read_workloads(path, saved)) return run::ExitCode::kUsage;

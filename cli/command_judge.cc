@@ -235,7 +235,7 @@ run::ExitCode judge_again(const JudgeOptions& options, Judgement judgement) {
   judgement.context.preflight = *ready;
   judgement.context.expiry_tolerance = judgement.suite.settings.expiry_tolerance;
   judgement.context.disconnect_settling = judgement.suite.settings.disconnect_settling;
-  judgement.context.known_cases = library.cases.size();
+  judgement.context.known_cases = library.known_cases();
   const auto cases = run::select(library.cases, judgement.context.selection);
   stop_on_signals();
   run::SuiteResult result =

@@ -117,7 +117,13 @@ std::optional<scenario::Library> open_library(const std::string& scenarios) {
         errors.size(), errors.size() == 1 ? "" : "s");
     return std::nullopt;
   }
+  if (!scenarios.empty()) library.missing = scenario::missing_cases(library.cases);
   return library;
+}
+
+void print_capability(const run::Capability& row) {
+  print_row(fmt::format("{:<18} ", row.name), row.meaning);
+  print_row(fmt::format("{:<18} ", ""), "without: " + std::string(row.provide));
 }
 
 // What cases may need of an endpoint; needs no scenarios.
@@ -127,8 +133,7 @@ run::ExitCode list_capabilities(bool json) {
     if (json) {
       out.push_back({{"name", row.name}, {"meaning", row.meaning}, {"provide", row.provide}});
     } else {
-      print_row(fmt::format("{:<18} ", row.name), row.meaning);
-      print_row(fmt::format("{:<18} ", ""), "without: " + std::string(row.provide));
+      print_capability(row);
     }
   }
   if (json) text::print_document(stdout, out.dump(1) + "\n");
@@ -155,22 +160,34 @@ run::ExitCode list_faults(bool json) {
   return run::ExitCode::kConformant;
 }
 
-// Where conforming stores differ, and the sentence that leaves it unspecified.
+// The sentence that leaves a choice unspecified.
+std::string sentence_of(const store::Axis& choice, const scenario::Catalogue& catalogue) {
+  const scenario::Requirement* requirement = catalogue.find(choice.requirement);
+  return requirement == nullptr ? "" : requirement->text;
+}
+
+std::vector<std::string> decisions_of(const store::Axis& choice) {
+  return {choice.decisions.begin(), choice.decisions.begin() + choice.size()};
+}
+
+void print_choice(const store::Axis& choice, const scenario::Catalogue& catalogue) {
+  print_row(fmt::format("{:<26} ", choice.name),
+            fmt::format("{}", fmt::join(decisions_of(choice), ", ")));
+  print_row(fmt::format("{:<26} ", ""),
+            fmt::format("{}: {}", choice.requirement, sentence_of(choice, catalogue)));
+}
+
+// Where conforming stores differ.
 run::ExitCode list_choices(const scenario::Catalogue& catalogue, bool json) {
   ordered_json out = ordered_json::array();
   for (const store::Axis& choice : store::kChoices) {
-    const scenario::Requirement* requirement = catalogue.find(choice.requirement);
-    const std::string why = requirement == nullptr ? "" : requirement->text;
-    std::vector<std::string> decisions;
-    for (std::size_t i = 0; i < choice.size(); ++i) decisions.emplace_back(choice.decisions[i]);
     if (json) {
       out.push_back({{"axis", choice.name},
-                     {"decisions", decisions},
+                     {"decisions", decisions_of(choice)},
                      {"requirement", choice.requirement},
-                     {"open", why}});
+                     {"open", sentence_of(choice, catalogue)}});
     } else {
-      print_row(fmt::format("{:<26} ", choice.name), fmt::format("{}", fmt::join(decisions, ", ")));
-      print_row(fmt::format("{:<26} ", ""), fmt::format("{}: {}", choice.requirement, why));
+      print_choice(choice, catalogue);
     }
   }
   if (json) text::print_document(stdout, out.dump(1) + "\n");
@@ -269,6 +286,8 @@ run::ExitCode explain_nearly(const std::string& id, const scenario::Library& lib
     known.push_back(requirement.id);
   for (const scenario::Case& test_case : library.cases) known.push_back(test_case.id);
   for (const store::Fault& fault : store::faults()) known.push_back(fault.id);
+  for (const run::Capability& row : run::all_capabilities()) known.push_back(row.name);
+  for (const store::Axis& choice : store::kChoices) known.push_back(choice.name);
   std::vector<std::string_view> begin;
   for (const std::string_view each : known) {
     if (each == id || each.size() < id.size()) continue;
@@ -277,7 +296,7 @@ run::ExitCode explain_nearly(const std::string& id, const scenario::Library& lib
     begin.push_back(each);
   }
   const std::string guess = scenario::nearest(id, known);
-  print_error("fencepost: no requirement, case or fault is named {}{}\n", id,
+  print_error("fencepost: nothing that there is to explain is named {}{}\n", id,
               !begin.empty()  ? "; these begin with it:"
               : guess.empty() ? "; see fencepost list"
                               : "; did you mean " + guess + "?");
@@ -307,6 +326,16 @@ run::ExitCode explain(const std::string& id, const std::string& scenarios) {
   if (explain_family(id, *library)) return run::ExitCode::kConformant;
   if (const store::Fault* fault = store::find_fault(id)) {
     explain_fault(*fault);
+    return run::ExitCode::kConformant;
+  }
+  for (const run::Capability& row : run::all_capabilities()) {
+    if (row.name != id) continue;
+    print_capability(row);
+    return run::ExitCode::kConformant;
+  }
+  for (const store::Axis& choice : store::kChoices) {
+    if (choice.name != id) continue;
+    print_choice(choice, library->catalogue);
     return run::ExitCode::kConformant;
   }
   return explain_nearly(id, *library, scenarios);

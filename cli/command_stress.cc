@@ -161,6 +161,13 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
     print_error(target.error().text);
     return fail(exit_code(target.error()));
   }
+  const auto there =
+      run::preflight(*target->endpoint, random_run_id(), setup.options.timeout_scale);
+  if (!there && !stop_flag()) {
+    print_error(NotReady{.reason = describe(there.error(), target->endpoint->url()),
+                         .hint = there.error().hint});
+    return fail(run::ExitCode::kUnreachable);
+  }
   stress::LoadOptions options = load_options(setup, size, setup.seed, target->network.get());
   auto writer = stress::HistoryWriter::open(setup.history, options.bounds);
   if (!writer) {

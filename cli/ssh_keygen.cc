@@ -123,7 +123,12 @@ Verified verify_file(const Verification& what) {
   for (const std::string* each : {&what.file, &what.signature, &what.allowed_signers}) {
     const bool wanted = each != &what.allowed_signers || !each->empty();
     if (wanted && !is_file(*each)) {
-      return {SignatureState::kUnusable, fmt::format("cannot read {}", *each)};
+      const bool is_signature = each == &what.signature;
+      return {SignatureState::kUnusable,
+              fmt::format("cannot read {}{}", *each,
+                          is_signature ? ": certify --sign KEY writes it; --signature FILE names "
+                                         "one that is elsewhere"
+                                       : "")};
     }
   }
   if (what.allowed_signers.empty()) {

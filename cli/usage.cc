@@ -49,6 +49,15 @@ std::string suggestion(const std::string& typed, const std::vector<std::string>&
   return guess.empty() ? "" : "; did you mean " + guess + "?";
 }
 
+// "; did you mean --endpoint inproc:?" for what that command has an option for.
+std::string meant_by(const std::string& typed, const CLI::App& command) {
+  const bool is_descriptor = typed.ends_with(".yaml") || typed.ends_with(".yml");
+  const char* option = is_descriptor ? "--descriptor" : "--endpoint";
+  if (command.get_option_no_throw(option) == nullptr) return {};
+  if (!is_descriptor && !endpoint::parse_url(typed)) return {};
+  return fmt::format("; did you mean {} {}?", option, typed);
+}
+
 // What was typed and is neither option nor argument.
 std::string unexpected(const CLI::App& app, const CLI::App* command) {
   const CLI::App& of = command == nullptr ? app : *command;
@@ -61,7 +70,9 @@ std::string unexpected(const CLI::App& app, const CLI::App* command) {
     const std::string name = typed.substr(0, typed.find('='));
     return fmt::format("unknown option {}{}", name, suggestion(name, option_names(of)));
   }
-  if (command != nullptr) return fmt::format("{} takes no argument \"{}\"", of.get_name(), typed);
+  if (command != nullptr) {
+    return fmt::format("{} takes no argument \"{}\"{}", of.get_name(), typed, meant_by(typed, of));
+  }
   std::vector<std::string> commands = option_names(of);
   for (const CLI::App* each : app.get_subcommands({})) commands.push_back(each->get_name());
   return fmt::format("unknown command {}{}", typed, suggestion(typed, commands));

@@ -156,15 +156,7 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   try {
     auto connack =
         connection->open(connect_packet(options, *credentials), options_.timeout, options.extras);
-    if (!connack) {
-      Error error = std::move(connack.error());
-      // A port that wants TLS ends the connection, or sends an alert, which is no packet; where
-      // there is a reason code it speaks MQTT.
-      if (error.kind == ErrorKind::kUnreachable && !error.reason_code && !options_.tls) {
-        error.text += "; if the port uses TLS, write mqtts://";
-      }
-      return fail(std::move(error));
-    }
+    if (!connack) return fail(std::move(connack.error()));
     return std::make_unique<BuiltinClient>(std::move(connection), options_.timeout, *connack,
                                            options_.capabilities.max_packet_size);
   } catch (const std::system_error& error) {

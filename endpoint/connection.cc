@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <utility>
 
 #include "endpoint/cancellation.h"
@@ -22,6 +23,20 @@ constexpr std::size_t kEventBytes = 512;    // of a message beside its payload, 
 constexpr std::uint8_t kUnexpected = 0x82;  // protocol error
 constexpr std::uint8_t kQuota = 0x97;
 constexpr std::size_t kPacketIds = 65'535;
+
+// The first line of what a server of another protocol, such as HTTP, has sent; empty where `bytes`
+// do not begin with a word.
+std::string_view first_line(std::string_view bytes) {
+  constexpr std::size_t kMaxLine = 60;
+  constexpr std::size_t kWord = 4;
+  const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
+  const auto is_printable = [](unsigned char c) { return std::isprint(c) != 0; };
+  const auto* const end = std::find_if_not(bytes.begin(), bytes.end(), is_printable);
+  const std::string_view line = bytes.substr(0, static_cast<std::size_t>(end - bytes.begin()));
+  const bool is_word =
+      line.size() >= kWord && std::all_of(line.begin(), line.begin() + 3, is_letter);
+  return is_word ? line.substr(0, kMaxLine) : std::string_view{};
+}
 
 }  // namespace
 
@@ -451,6 +466,19 @@ Error Connection::lost(const std::string& what) const {
   return {ErrorKind::kLost, what + (end_text_.empty() ? "" : ": " + end_text_)};
 }
 
+std::string Connection::why_no_connack() const {
+  if (const std::string_view line = first_line(in_); !line.empty()) {
+    return "the port does not speak MQTT: its answer begins with \"" + std::string(line) + '"';
+  }
+  std::string why = "the broker did not answer the CONNECT in time";
+  if (ended_) {
+    why = "the broker ended the connection without answering the CONNECT" +
+          (end_text_.empty() ? "" : ": " + end_text_);
+  }
+  // A port that wants TLS ends the connection, or sends an alert, which is no packet.
+  return why + (stream_->is_plain() ? "; if the port uses TLS, write mqtts://" : "");
+}
+
 Result<wire::Connack, Error> Connection::open(wire::Connect connect, Duration timeout,
                                               const MqttExtras& extras) {
   Lock lock(mutex_);
@@ -468,13 +496,8 @@ Result<wire::Connack, Error> Connection::open(wire::Connect connect, Duration ti
   send(connect);
   const bool answered = wait(lock, timeout, [this] { return connack_.has_value(); });
   if (!answered) {
-    const Error error =
-        ended_ ? Error{ErrorKind::kUnreachable,
-                       "the broker ended the connection without answering the CONNECT" +
-                           (end_text_.empty() ? "" : ": " + end_text_)}
-               : Error{ErrorKind::kUnreachable, "the broker did not answer the CONNECT in time"};
     closing_ = true;
-    return fail(error);
+    return fail(Error{ErrorKind::kUnreachable, why_no_connack()});
   }
   if (connack_->reason >= kFirstErrorReason) {
     closing_ = true;

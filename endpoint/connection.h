@@ -109,6 +109,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   [[nodiscard]] static Error no_packet_id();
   [[nodiscard]] std::uint16_t next_packet_id();
   [[nodiscard]] Error lost(const std::string& what) const;
+  [[nodiscard]] std::string why_no_connack() const;
 
   struct Unread {
     Event event;

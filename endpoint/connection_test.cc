@@ -352,6 +352,12 @@ TEST(Connection, ThatIsNotAnsweredSaysSo) {
                 broker.write("HTTP/1.1 400 Bad Request\r\n\r\n");
                 broker.listen();
               }),
+              "the port does not speak MQTT: its answer begins with \"HTTP/1.1 400 Bad Request\"");
+  EXPECT_THAT(refusal([](ScriptedBroker& broker) {
+                broker.read();
+                broker.write("\x48\1\x8d"s);
+                broker.listen();
+              }),
               HasSubstr("without answering the CONNECT: a PUBACK with flags"));
   EXPECT_THAT(refusal([](ScriptedBroker& broker) {
                 broker.read();

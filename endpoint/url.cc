@@ -168,6 +168,10 @@ Result<Url, std::string> parse_network_url(std::string_view rest, Url url,
     rest = rest.substr(at + 1);
   }
   if (!parse_host_and_port(rest, url)) {
+    if (parse_host_and_port(cut(rest, '/').first, url)) {
+      return fail("nothing may follow host and port of an endpoint: did you mean " + url.display() +
+                  "?");
+    }
     return fail("the host or port in \"" + shown + "\" is not legal; " + std::string(kExpected) +
                 ", with a port from 1 to 65535");
   }
@@ -180,8 +184,9 @@ std::optional<std::string> what_was_meant(std::string_view main, const std::stri
   const bool has_scheme = scheme != std::string_view::npos;
   const std::string_view host = has_scheme ? main.substr(scheme + 3) : main;
   const bool is_tls = main.starts_with("ssl://") || main.starts_with("tls://") ||
+                      main.starts_with("https://") ||
                       host.ends_with(":" + std::to_string(kMqttsPort));
-  const bool is_tcp = !has_scheme || main.starts_with("tcp://");
+  const bool is_tcp = !has_scheme || main.starts_with("tcp://") || main.starts_with("http://");
   const bool is_host =
       (host.find_first_of(".:") != std::string_view::npos || has_scheme || host == "localhost") &&
       host.find(' ') == std::string_view::npos;
@@ -234,6 +239,9 @@ Result<Url, std::string> parse_url(std::string_view text) {
     return fail("WebSocket endpoints (\"" + shown +
                 "\") are not supported yet. Use mqtt:// or "
                 "mqtts://");
+  }
+  if (main.ends_with(".yaml") || main.ends_with(".yml")) {
+    return fail("\"" + shown + "\" is not an endpoint; did you mean --descriptor?");
   }
   if (const auto guess = what_was_meant(main, shown)) {
     return fail("\"" + shown + "\" is not an endpoint; did you mean " + *guess + "?");

@@ -110,8 +110,7 @@ std::vector<BadUrl> bad_urls() {
       {"mqtt:", unknown},
       {"mqtt:/h", unknown},
       {"MQTT://h", unknown},
-      {"http://h:80", unknown},
-      {"two words.yaml", unknown},
+      {"two words", unknown},
       {"mqtt://", host_or_port},
       {"mqtt:///", host_or_port},
       {"mqtt://:1883", host_or_port},
@@ -124,7 +123,6 @@ std::vector<BadUrl> bad_urls() {
       {"mqtt://h: 1", host_or_port},
       {"mqtt://h:1x", host_or_port},
       {"mqtt://h:1:2", host_or_port},
-      {"mqtt://h:1/topic", host_or_port},
       {"mqtt://::1", host_or_port},  // an IPv6 address needs its brackets
       {"mqtt://[::1", host_or_port},
       {"mqtt://[]", host_or_port},
@@ -164,6 +162,12 @@ TEST(ParseUrl, NamesWhatWasMeant) {
       {"tcp://h", "did you mean mqtt://h?"},
       {"tcp://h:8883", "did you mean mqtts://h:8883?"},
       {"ssl://h", "did you mean mqtts://h?"},
+      {"http://h:80", "did you mean mqtt://h:80?"},
+      {"https://h", "did you mean mqtts://h?"},
+      {"mqtt://h:1/topic",
+       "nothing may follow host and port of an endpoint: did you mean mqtt://h:1?"},
+      {"mqtt://u:secret@h/topic", "did you mean mqtt://u:***@h:1883?"},
+      {"two words.yaml", "\"two words.yaml\" is not an endpoint; did you mean --descriptor?"},
       {"[::1]:1883", "did you mean mqtt://[::1]:1883?"}};
   for (const auto& [given, meant] : rows) {
     EXPECT_THAT(parse_url(given).error(), AllOf(HasSubstr(meant), Not(HasSubstr("secret"))));

@@ -113,7 +113,7 @@ class Merger {
     merged_.context = reports_.front()->context;
     merged_.context.stopped_because.clear();
     merged_.context.preflight = {};
-    merged_.context.known_cases = library_.cases.size();
+    merged_.context.known_cases = library_.known_cases();
     merged_.context.selection.shard = 1;
     merged_.context.selection.shards = 1;
     for (const Report* report : reports_) add_run(*report);

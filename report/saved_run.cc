@@ -178,7 +178,7 @@ Result<Report, std::string> report_of(const SavedRun& kept, const scenario::Libr
   if (std::string wrong = contradiction(kept, *end, result); !wrong.empty()) {
     return fail(std::move(wrong));
   }
-  out.context.known_cases = library.cases.size();
+  out.context.known_cases = library.known_cases();
   out.context.stopped_because = end->stopped_because;
   if (out.context.stopped_because.empty()) {
     out.context.stopped_because = why_not_whole(kept, missing, result.cases.size());

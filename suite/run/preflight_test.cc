@@ -104,8 +104,20 @@ TEST(Preflight, FindsThatItIsNotAllowed) {
 }
 
 TEST(Preflight, SaysThatTheConnectionEnded) {
-  for (const Verb verb : {Verb::kGet, Verb::kSet}) {
-    EXPECT_EQ(outcome_text(kicking(verb, {0x82})), "no broker: the broker closed the connection");
+  EXPECT_EQ(outcome_text(kicking(Verb::kGet, {0x82})),
+            "no broker: the broker closed the connection");
+}
+
+TEST(Preflight, LeavesAStoreThatAnswersOnlySomeRequestsToTheCases) {
+  int gets = 0;
+  const Behaviour loses_one =
+      changed(reference_store(), [&](const Published& request, Effects& effects) {
+        if (verb_of(request) == Verb::kGet && ++gets == 50) effects.clear();
+      });
+  EXPECT_EQ(outcome_text(loses_one), "fine");
+  EXPECT_EQ(gets, 50);
+  for (const Behaviour& behaviour : {silent_on(Verb::kSet), kicking(Verb::kSet, {0x82})}) {
+    EXPECT_EQ(outcome_text(behaviour), "fine");
   }
 }
 

@@ -93,7 +93,9 @@ std::string why_empty(const Selection& selection, const scenario::Library& libra
     if (!select(library.cases, {.run = {glob}}).empty()) continue;
     std::vector<std::string_view> cases;
     for (const scenario::Case& each : library.cases) cases.push_back(each.id);
-    const std::string guess = scenario::nearest(glob, cases);
+    std::string guess = scenario::nearest(glob, cases);
+    const std::string below = glob + (glob.ends_with('.') ? "*" : ".*");
+    if (!select(library.cases, {.run = {below}}).empty()) guess = text::shell_word(below);
     return fmt::format("{}no id matches --run {}; {}", none, glob,
                        guess.empty() ? "see fencepost list cases" : "did you mean " + guess + "?");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <set>
 
 #include "base/files.h"
 
@@ -29,6 +30,14 @@ Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError
   }
   check_unique_ids(library.cases, errors);
   return library;
+}
+
+std::size_t missing_cases(const std::vector<Case>& cases) {
+  std::set<std::string> missing;
+  std::vector<LoadError> errors;
+  for (const Case& each : load_library(built_in_files(), errors).cases) missing.insert(each.id);
+  for (const Case& each : cases) missing.erase(each.id);
+  return missing.size();
 }
 
 Result<SourceFile, std::string> read_file(const std::string& path) {

@@ -1,6 +1,7 @@
 // The scenarios and requirements: those built into the program, or a folder of one's own.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -20,7 +21,15 @@ namespace fencepost::scenario {
 struct Library {
   Catalogue catalogue;
   std::vector<Case> cases;
+  // How many of the suite's own cases are not among these, where they come from other files.
+  std::size_t missing = 0;
+
+  // What a whole run has: fewer cases are no statement of conformance.
+  [[nodiscard]] std::size_t known_cases() const { return cases.size() + missing; }
 };
+
+// How many of the suite's own cases, which are built in, are not among `cases`.
+[[nodiscard]] std::size_t missing_cases(const std::vector<Case>& cases);
 
 // Loads the cases of `files`; requirements.yaml among them replaces the built-in catalogue. All
 // errors are appended to `errors`.
