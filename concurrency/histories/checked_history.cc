@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/text/text_wrap.h"
 #include "concurrency/history/history_file.h"
+#include "suite/scenario/binding.h"
 
 namespace fencepost::histories {
 namespace {
@@ -96,6 +97,11 @@ std::string violation_text(const CheckedHistory& checked, const history::KeyVerd
   if (const scenario::Requirement* rule = catalogue.find(key.verdict.requirement)) {
     out += fmt::format("    rule  {}\n",
                        text::wrap(rule->text, {.width = 100, .indent = 10, .first = 10}));
+    if (!binds(*rule, {.dialect = codec::DialectId::kDocumented})) {
+      out +=
+          "          The deployed service keeps it; the documents do not promise it: stress "
+          "--profile\n          documented judges by the documents alone.\n";
+    }
   }
   out += fmt::format("    seen  {}\n",
                      text::wrap(key.verdict.text, {.width = 100, .indent = 10, .first = 10}));

@@ -105,6 +105,20 @@ TEST_F(HistoryCheck, TellsAViolationOnOneScreen) {
   EXPECT_LT(std::count(out.begin(), out.end(), '\n'), 13);
 }
 
+// A store that forgets the clock of a key with the key is right by the documents.
+TEST_F(HistoryCheck, NamesTheProfileOfARuleThatTheDocumentsDoNotHave) {
+  const std::vector<json> same = {
+      call(1, 1000, "SET", {{"value", "a"}}),
+      reply(1, 2000, "ok", {{"version", version(2)}}),
+      call(2, 3000, "SET", {{"value", "b"}}),
+      reply(2, 4000, "ok", {{"version", version(1)}}),
+  };
+  EXPECT_THAT(text(same),
+              AllOf(HasSubstr("VIOLATION  VER-UPDATE-3"),
+                    HasSubstr("--profile\n          documented judges by the documents")));
+  EXPECT_THAT(text(kWrong), Not(HasSubstr("--profile")));
+}
+
 TEST_F(HistoryCheck, HasTheOperationsOfAViolationInItsJson) {
   const json document = json::parse(to_json({checked(kWrong)}, run::ExitCode::kFailed));
   EXPECT_EQ(document["exit_code"], 1);

@@ -102,6 +102,10 @@ Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
     case Decision::kUndecided:
       break;
   }
+  // Three operations may contradict each other regardless of what the search did not come to.
+  if (history.rank_count() == 0 && !stale_read(history).empty()) {
+    return violation(history, counter_example_of(history, bounds, found, quick.flaw));
+  }
   return {.answer = Answer::kUnknown,
           .text = "the search ended undecided after " + std::to_string(found.steps) + " steps (" +
                   std::string(quick.why) + ")"};
@@ -140,7 +144,14 @@ std::optional<Flaw> misread(const KeyHistory& history) {
     if (written.contains({read.other, read.version}) || written.contains({read.other, kNone})) {
       continue;
     }
-    return Flaw{"VER-GET-2", "a GET returned a value with another version", {i}};
+    const auto writer = std::find_if(entries.begin(), entries.end(), [&](const Entry& entry) {
+      return entry.writes_value() && entry.value == read.other;
+    });
+    std::vector<Index> shown{i};
+    if (writer != entries.end()) {
+      shown.insert(shown.begin(), static_cast<Index>(writer - entries.begin()));
+    }
+    return Flaw{"VER-GET-2", "a GET returned a value with another version", std::move(shown)};
   }
   return std::nullopt;
 }
@@ -149,9 +160,9 @@ std::optional<Flaw> misread(const KeyHistory& history) {
 Verdict judge_values(const KeyHistory& history, const Bounds& bounds, const CheckLimits& limits) {
   KeyHistory values = history.without_versions();
   Verdict out = judge_all(values, bounds, limits);
-  if (out.answer != Answer::kOk) return out;
+  if (out.answer == Answer::kViolation) return out;
   if (const auto flaw = misread(history)) return violation(history, *flaw);
-  out.by_values = Answer::kOk;
+  if (out.answer == Answer::kOk) out.by_values = Answer::kOk;
   return out;
 }
 

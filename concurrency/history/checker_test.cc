@@ -369,10 +369,11 @@ TEST(Checker, ReportsRequestsThatWereCarriedOutTwice) {
 // The documents do not promise it (Req: VER-UPDATE-3): a store may forget the clock of a key with
 // the key.
 TEST(Checker, JudgesValuesWhereVersionsNeedNotGrow) {
-  const auto judged = [](const std::vector<Operation>& all, bool grow) {
+  const auto judged = [](const std::vector<Operation>& all, bool grow,
+                         const CheckLimits& limits = {}) {
     KeyHistory history;
     for (Index i = 0; i < all.size(); ++i) history.add(all[i], i);
-    return judge_key(history, {.versions_grow = grow});
+    return judge_key(history, {.versions_grow = grow}, limits);
   };
   const std::vector<Operation> same = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
                                        set({1, 4, 5}, "b", 1), get({1, 6, 7}, "b", 1)};
@@ -389,6 +390,12 @@ TEST(Checker, JudgesValuesWhereVersionsNeedNotGrow) {
   const std::vector<Operation> other = {set({1, 0, 1}, "a", 1), del({1, 2, 3}, 1),
                                         set({1, 4, 5}, "b", 1), get({1, 6, 7}, "b", 3)};
   EXPECT_EQ(judged(other, false).requirement, "VER-GET-2");
+  // Also where the search over values does not come to an end.
+  const CheckLimits none{.search = {.steps = 1}};
+  EXPECT_EQ(judged(same, false, none).answer, Answer::kUnknown);
+  EXPECT_EQ(judged(stale, false, none).requirement, "SET-WRITE-2");
+  EXPECT_EQ(judged(other, false, none).requirement, "VER-GET-2");
+  EXPECT_EQ(judged(other, false, none).operations, (std::vector<Index>{2, 3}));
 }
 
 TEST(Checker, SaysWhetherKeysShareAClock) {

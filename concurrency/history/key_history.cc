@@ -149,6 +149,7 @@ KeyHistory KeyHistory::without_versions() const {
   // An adopted SET is one without reply again: only its version said that it happened.
   KeyHistory out = *this;
   out.oldest_.reset();
+  out.versions_ = {};
   for (Entry& entry : out.entries_) {
     entry.version = kNone;
     entry.adopted = false;

@@ -32,8 +32,8 @@ struct PreflightReport {
 
 // A broker that ends it by a packet that MQTT 5 forbids a server, and a store that has answered
 // once and then does not, are left to the cases: the report has what was measured before.
-// Takes less than 10 s, also when nobody answers, and at most twice a round trip more. `run_id` goes
-// into client id and key. `timeout_scale` is the factor of how long an answer may take.
+// Takes less than 10 s, also when nobody answers, and at most twice a round trip more. `run_id`
+// goes into client id and key. `timeout_scale` is the factor of how long an answer may take.
 [[nodiscard]] Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
                                                                 const std::string& run_id,
                                                                 double timeout_scale = 1.0);
