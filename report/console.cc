@@ -574,8 +574,9 @@ void Console::print_verdict(const run::SuiteResult& result, const ReportContext&
   switch (exit_code(result)) {
     case run::ExitCode::kConformant:
       if (!part.empty()) {
-        line(paint_(kGreen,
-                    "partial run without a failure: " + part + "; not a statement of conformance"));
+        line(paint_(kGreen, fmt::format("partial run without a {}failure: {}; not a statement of "
+                                        "conformance",
+                                        summary.expected_failures > 0 ? "new " : "", part)));
       } else if (summary.expected_failures > 0) {
         line(paint_(kYellow, "conformant, except for the known failures of the baseline"));
       } else if (summary.warnings > 0) {

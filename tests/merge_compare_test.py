@@ -306,7 +306,7 @@ class Compare(MergeCompareTest):
 
     def test_usage_errors(self):
         odd = self.write("odd.txt", "odd")
-        for arguments, message in (([self.path("nowhere.json"), "inproc:"], "is neither a file nor an endpoint"),
+        for arguments, message in (([self.path("nowhere.json"), "inproc:"], "there is no such file"),
                                    (["inproc:", "mqt://me:xyzzy-42@host"], "is neither a file nor an endpoint"),
                                    (["inproc:", odd], "this is not JSON"),
                                    (["inproc:", "inproc:?x=1"], "no option \"x\""),

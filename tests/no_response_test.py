@@ -82,8 +82,7 @@ def without_pubacks(packet, _, __):
 
 
 def without_each_seventh_reply(packet, reply, number):
-    """But for the first, with which a run finds out that there is a store."""
-    return [] if reply and number > 400 and number % 7 == 0 else [packet]
+    return [] if reply and number % 7 == 0 else [packet]
 
 
 def each_reply_twice(packet, reply, _):
@@ -264,16 +263,13 @@ class Silence(Behind):
         for properties, said in ((b"\x27\0\0\0\x14", "Maximum Packet Size of 20"), (b"\x24\0", "Maximum QoS 0")):
             url = self.behind(with_connack_properties(properties))
             case = self.write("case.yaml", TWO_REQUESTS)
-            for command in (["certify"], ["explore"], ["probe"], ["replay", case]):
+            for command in (["certify"], ["explore"], ["probe"], ["replay", case], ["stress", "--duration", "1s"]):
                 with self.subTest(said + command[0]):
                     self.assertIn(said, self.check(3, *command, "--endpoint", url))
-            self.assertRegex(self.stress(3, url), r"not taken by the broker\n[^$]*no request was answered")
 
     def test_nobody_answers(self):
         url = self.behind(lambda packet, reply, _: [] if reply else [packet])
-        said = self.stress(3, url)
-        self.assertIn("no request was answered", said)
-        self.assertIn("0 keys ok", said)
+        self.assertIn("a broker, but no state store", self.stress(3, url))
 
     def part(self, name, *selection):
         self.check(0, "certify", "--quiet", "--endpoint", "inproc:", "--seed", "1", "--json", self.folder / name, *selection)
@@ -398,7 +394,7 @@ class Endings(Behind):
     def test_nobody_is_there(self):
         case = self.write("case.yaml", harness.OWN_CASES)
         self.write("fleet.txt", f"gone {harness.NOBODY}\n")
-        for command, said in ((["certify"], "no broker at"), (["stress", "--duration", "1s"], "cannot connect to"),
+        for command, said in ((["certify"], "no broker at"), (["stress", "--duration", "1s"], "no broker at"),
                               (["explore"], "no broker at"), (["probe"], "no broker at"), (["replay", case], "no broker at"),
                               (["record", "--out", "o.yaml"], "no broker at")):
             with self.subTest(command[0]):

@@ -124,7 +124,7 @@ class Stress(harness.FolderTest):
 
     def test_a_store_that_says_nothing_is_not_there(self):
         done = self.run_it("--endpoint", "embedded?fault=silent", "--duration", "1s", "--timeout-scale", "0.1", code=3)
-        self.assertIn("no request was answered", done.stdout)
+        self.assertIn("a broker, but no state store", done.stderr)
 
     def test_a_store_that_refuses_everything_is_not_decided(self):
         done = self.run_it("--endpoint", "inproc:?fault=always-error", "--duration", "200ms", code=4)

@@ -298,12 +298,18 @@ std::string stress_text(const StressRun& run, const scenario::Catalogue& catalog
   } else if (run.reconnected > 0) {
     out += fmt::format("  reconnections: {}\n", run.reconnected);
   }
+  const std::size_t left =
+      run.judged.operations - std::min(run.judged.operations, run.judged.decided);
+  const bool ended_early = !run.judged.violations.empty() && left > 0;
   // Without a response nothing is known about any key.
   const std::size_t ok = counts.replies == 0 ? 0 : run.judged.keys_ok;
   return out + fmt::format(
-                   "{} ok, {}, {} unknown: {}\n", text::counted(ok, "key"),
+                   "{} ok, {}, {} unknown: {}{}\n", text::counted(ok, "key"),
                    text::counted(run.judged.violations.size() + run.deliveries.size(), "violation"),
-                   run.judged.unknown_keys, conclusion(run));
+                   run.judged.unknown_keys, conclusion(run),
+                   ended_early
+                       ? fmt::format("; {} not judged any more", text::counted(left, "operation"))
+                       : "");
 }
 
 namespace {

@@ -365,9 +365,8 @@ std::string Timeline::html(const TimelineHead& head, const scenario::Catalogue& 
        : doubt ? "?"
                : "✓",
        title,
-       fmt::format("{}: {} on {}; {} ok, {}, {} unknown", text::printable(head.source),
-                   text::counted(total_, "operation"),
-                   text::counted(keys_ok + violations_ + unknown_, "key"), keys_ok,
+       fmt::format("{}: {}; {} ok, {}, {} unknown", text::printable(head.source),
+                   text::counted(total_, "operation"), text::counted(keys_ok, "key"),
                    text::counted(violations, "violation"), unknown_)},
       {.product = "history of concurrent requests",
        .main = "timeline",

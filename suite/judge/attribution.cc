@@ -403,13 +403,20 @@ std::string_view rule_of_other_topic(std::optional<std::string_view> key,
 std::string_view rule_of_unasked(const codec::Message& response, const Exchanges& of_client) {
   bool same_topic = false;
   bool same_correlation = false;
+  const codec::Message* earlier = nullptr;  // the response that this request has had
   for (const Exchange& exchange : of_client) {
     if (exchange.closed) continue;
     const bool topic = exchange.request.response_topic.value_or("") == response.topic;
     const bool correlation = exchange.request.correlation_data == response.correlation_data;
-    if (topic && correlation && exchange.reply) return "ENV-RESPONSE-1";
+    if (topic && correlation && exchange.reply) earlier = &exchange.reply->message;
     same_topic = same_topic || (topic && !exchange.reply);
     same_correlation = same_correlation || (correlation && !exchange.reply);
+  }
+  if (earlier != nullptr) {
+    // What is not the same once more is the response to another request, which still waits for it.
+    const bool same = earlier->payload == response.payload &&
+                      earlier->user_properties == response.user_properties;
+    return same_topic && !same ? "ENV-CORRELATION-1" : "ENV-RESPONSE-1";
   }
   if (same_topic) return "ENV-CORRELATION-1";
   return same_correlation ? kResponseOfAnother : "";

@@ -406,7 +406,15 @@ TEST(RuleOfUnaskedResponse, IsByWhatOfItFitsARequest) {
   EXPECT_EQ(rule_of_unasked(message("other", "1"), talk.all()), "ENV-RESPONSE-TOPIC-1");
   EXPECT_EQ(rule_of_unasked(message("other", "2"), talk.all()), "");
   talk.send({.payload = "x", .response_topic = "mine", .correlation_data = "2"}, "+OK\r\n");
-  EXPECT_EQ(rule_of_unasked(message("mine", "2"), talk.all()), "ENV-RESPONSE-1");
+  codec::Message again = message("mine", "2");
+  again.payload = "+OK\r\n";
+  EXPECT_EQ(rule_of_unasked(again, talk.all()), "ENV-RESPONSE-1");
+  // Another response, while a request waits for one, has the wrong correlation data.
+  again.payload = "$1\r\na\r\n";
+  EXPECT_EQ(rule_of_unasked(again, talk.all()), "ENV-CORRELATION-1");
+  Talk answered;
+  answered.send({.payload = "x", .response_topic = "mine", .correlation_data = "2"}, "+OK\r\n");
+  EXPECT_EQ(rule_of_unasked(again, answered.all()), "ENV-RESPONSE-1");
 }
 
 }  // namespace

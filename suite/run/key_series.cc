@@ -97,6 +97,17 @@ class ManyKeys {
             times * step_.keys, step_.reads * step_.keys)};
   }
 
+  // Else one case with many packets would leave the failures of others without theirs.
+  void drop_from(std::size_t length) {
+    auto& transcript = state_.result.transcript;
+    if (state_.settings.transcripts != nullptr) {
+      for (std::size_t i = length; i < transcript.size(); ++i) {
+        state_.settings.transcripts->give_back(transcript[i]);
+      }
+    }
+    transcript.resize(length);
+  }
+
   // `again`: as it was done before.
   MaybeProblem pass(RequestClient& client, const char* what,
                     const std::function<MaybeProblem(Window)>& run, bool again = false) {
@@ -106,7 +117,7 @@ class ManyKeys {
       client.forget_answered();
       if (keys.first == 0 && !again) return std::nullopt;
       // If all goes well, the transcript has only the first messages.
-      state_.result.transcript.resize(length);
+      drop_from(length);
       if (again) return std::nullopt;
       client.note(fmt::format("{} {} to {}, as before", what, numbered(step_.key, keys.first),
                               numbered(step_.key, keys.last - 1)));

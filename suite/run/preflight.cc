@@ -23,9 +23,9 @@ constexpr int kProbes = 200;
 constexpr Duration kProbeBudget = milliseconds{500};  // a slow network gets fewer probes
 
 constexpr std::string_view kNotAllowedHint =
-    "give credentials in the URL (mqtt://user:password@host) or in a descriptor, and allow the "
-    "client to publish to "
-    "the request topic and to subscribe to its response topic";
+    "are user name and password right (mqtt://user:password@host, a descriptor, or "
+    "FENCEPOST_PASSWORD), and may this client publish to the request topic and subscribe to its "
+    "response topic?";
 
 class Prober {
  public:
@@ -116,8 +116,8 @@ class Prober {
         fmt::format("the broker accepted a {} on the request topic, and no response came within "
                     "{:g} s",
                     verb, std::chrono::duration<double>(reply_timeout_).count()),
-        "is the state store running on this broker? Start a reference one with: fencepost "
-        "serve"};
+        "is the state store running on this broker, or does it need longer than that "
+        "(--timeout-scale)? Start a reference one with: fencepost serve"};
   }
 
   Duration reply_timeout_;
@@ -268,8 +268,10 @@ Result<PreflightReport, PreflightError> preflight(endpoint::Endpoint& endpoint,
   }
   if (measured) return report;
   // Req: ENV-MQTT5-3, ENV-RESPONSE-1. These the cases find, with the packets that show it.
-  const bool not_allowed = measured.error().kind == PreflightErrorKind::kNotAllowed;
-  if (prober.breaks_mqtt() || (prober.answered() && !not_allowed)) return report;
+  const PreflightErrorKind why = measured.error().kind;
+  const bool left_to_cases =
+      why == PreflightErrorKind::kNoStore || why == PreflightErrorKind::kNoBroker;
+  if (prober.breaks_mqtt() || (prober.answered() && left_to_cases)) return report;
   return fail(measured.error());
 }
 

@@ -90,11 +90,12 @@ TEST(Preflight, FindsThatItIsNotAllowed) {
   FakeEndpoint no_subscription(
       {.behaviour = reference_store(), .on_subscribe = [&](const auto&) { return denied; }});
   for (FakeEndpoint* endpoint : {&no_client, &no_subscription}) {
-    EXPECT_THAT(outcome_text(*endpoint), HasSubstr("not allowed: denied | give credentials"));
+    EXPECT_THAT(outcome_text(*endpoint),
+                HasSubstr("not allowed: denied | are user name and password right"));
   }
   EXPECT_THAT(outcome_text(refusing(Verb::kGet, 0x87)),
               HasSubstr("not allowed: the broker refused a PUBLISH to the request topic with 0x87 "
-                        "| give credentials"));
+                        "| are user name and password right"));
   EXPECT_THAT(
       outcome_text(answering(Verb::kGet, "-ERR not authorized\r\n")),
       HasSubstr(R"(not allowed: the store answered a GET with: -ERR not authorized\r\n | )"));

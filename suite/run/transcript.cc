@@ -77,25 +77,44 @@ TranscriptEntry make_entry(endpoint::Duration time, const std::string& client, D
   return {time, client, direction, summarize(message), kept(message), message.payload.size()};
 }
 
-TranscriptBudget::Keep TranscriptBudget::take(const TranscriptEntry& entry) {
-  constexpr std::size_t kMaxInFull = std::size_t{64} << 20U;
-  constexpr std::size_t kMax = std::size_t{80} << 20U;
+namespace {
+
+std::size_t size_of_summary(const TranscriptEntry& entry) {
+  return sizeof(entry) + entry.summary.size() + entry.client.size();
+}
+
+std::size_t size_of(const TranscriptEntry& entry) {
   const codec::Message& message = entry.message;
-  const std::size_t summary = sizeof(entry) + entry.summary.size() + entry.client.size();
-  std::size_t all = summary + message.topic.size() + message.payload.size() +
+  std::size_t out = size_of_summary(entry) + message.topic.size() + message.payload.size() +
                     message.response_topic.value_or("").size() +
                     message.correlation_data.value_or("").size() +
                     message.content_type.value_or("").size();
   for (const auto& [name, value] : message.user_properties) {
-    all += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
+    out += sizeof(std::pair<std::string, std::string>) + name.size() + value.size();
   }
+  return out;
+}
+
+}  // namespace
+
+TranscriptBudget::Keep TranscriptBudget::take(const TranscriptEntry& entry) {
+  constexpr std::size_t kMaxInFull = std::size_t{64} << 20U;
+  constexpr std::size_t kMax = std::size_t{80} << 20U;
+  const std::size_t all = size_of(entry);
   if (used_ + all <= kMaxInFull) {
     used_ += all;
     return Keep::kAll;
   }
+  const std::size_t summary = size_of_summary(entry);
   if (used_ + summary > kMax) return Keep::kNothing;
   used_ += summary;
   return Keep::kSummary;
+}
+
+void TranscriptBudget::give_back(const TranscriptEntry& entry) {
+  const bool in_full = entry.message.correlation_data || !entry.message.payload.empty() ||
+                       !entry.message.user_properties.empty();
+  used_ -= in_full ? size_of(entry) : size_of_summary(entry);
 }
 
 std::string to_line(const TranscriptEntry& entry) {

@@ -36,6 +36,8 @@ class TranscriptBudget {
   // What is kept of a packet: all that make_entry() keeps, its summary alone, or nothing.
   enum class Keep { kAll, kSummary, kNothing };
   [[nodiscard]] Keep take(const TranscriptEntry& entry);
+  // What was taken, as it was kept, and is kept no more.
+  void give_back(const TranscriptEntry& entry);
 
  private:
   std::atomic<std::size_t> used_{0};

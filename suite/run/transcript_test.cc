@@ -36,6 +36,9 @@ TEST(Transcript, OfAllCasesHasABudget) {
   for (; kept == Keep::kSummary; kept = budget.take(entry)) ++summaries;
   EXPECT_GT(summaries, 10'000U);
   EXPECT_EQ(kept, Keep::kNothing);
+  // What is dropped leaves room for as much.
+  for (std::size_t i = 0; i < in_full; ++i) budget.give_back(entry);
+  EXPECT_EQ(budget.take(entry), Keep::kAll);
 }
 
 }  // namespace
