@@ -161,14 +161,17 @@ Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
     print_error(target.error().text);
     return fail(exit_code(target.error()));
   }
-  const auto there =
-      run::preflight(*target->endpoint, random_run_id(), setup.options.timeout_scale);
-  // A broker that breaks MQTT 5 is what the run finds, with its packets. (Req: ENV-MQTT5-3)
-  const bool finds_it = !there && there.error().kind == run::PreflightErrorKind::kWrongBroker;
-  if (!there && !finds_it && !stop_flag()) {
-    print_error(NotReady{.reason = describe(there.error(), target->endpoint->url()),
-                         .hint = there.error().hint});
-    return fail(run::ExitCode::kUnreachable);
+  // Not through a proxy: the end of a connection of this would count as one that nobody caused.
+  if (!setup.disturb) {
+    const auto there =
+        run::preflight(*target->endpoint, random_run_id(), setup.options.timeout_scale);
+    // A broker that breaks MQTT 5 is what the run finds, with its packets. (Req: ENV-MQTT5-3)
+    const bool finds_it = !there && there.error().kind == run::PreflightErrorKind::kWrongBroker;
+    if (!there && !finds_it && !stop_flag()) {
+      print_error(NotReady{.reason = describe(there.error(), target->endpoint->url()),
+                           .hint = there.error().hint});
+      return fail(run::ExitCode::kUnreachable);
+    }
   }
   stress::LoadOptions options = load_options(setup, size, setup.seed, target->network.get());
   auto writer = stress::HistoryWriter::open(setup.history, options.bounds);

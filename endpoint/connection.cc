@@ -181,7 +181,7 @@ void Connection::read_some() {
     if (moved.bytes > 0) {
       // All that one read gives had come before any of it could be acknowledged. It is not known
       // how much the broker had seen acknowledged between two reads, so each is counted by itself.
-      received_at_once_ = 0;
+      received_at_once_.clear();
       in_.append(buffer.data(), moved.bytes);
       take_packets();
     }
@@ -297,14 +297,24 @@ void Connection::take(wire::Publish& packet) {
   if (packet.qos > kSubscriptionQos) {
     return refuse(kUnexpected, "a PUBLISH of QoS 2 for subscriptions of QoS 1", "3.8.4");
   }
-  // All of this was sent before any of it was acknowledged. (4.9)
-  if (++received_at_once_ > we_receive_) {
+  const std::uint16_t id = packet.packet_id;
+  // All of this was sent before any of it was acknowledged. (2.2.1, 4.9)
+  const bool in_use =
+      !packet.duplicate &&
+      std::find(received_at_once_.begin(), received_at_once_.end(), id) != received_at_once_.end();
+  if (in_use) {
+    return refuse(kUnexpected,
+                  "a PUBLISH with packet identifier " + std::to_string(id) +
+                      ", as an earlier one that could not have been acknowledged",
+                  "2.2.1");
+  }
+  received_at_once_.push_back(id);
+  if (received_at_once_.size() > we_receive_) {
     return refuse(0x93,
                   "more PUBLISH packets of QoS 1 in flight than our Receive Maximum of " +
                       std::to_string(we_receive_),
                   "3.1.2.11.3");
   }
-  const std::uint16_t id = packet.packet_id;
   deliver(packet);
   send(wire::Ack{.kind = wire::AckKind::kPuback, .packet_id = id});
 }

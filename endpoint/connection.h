@@ -151,10 +151,10 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::optional<wire::Suback> suback_;
   std::optional<wire::Unsuback> unsuback_;
   std::map<std::uint16_t, Pending> pending_;
-  std::deque<wire::Publish> waiting_;     // until the broker takes more
-  std::size_t broker_receives_ = 65'535;  // in flight: its Receive Maximum
-  std::size_t we_receive_ = 65'535;       // ours
-  std::size_t received_at_once_ = 0;      // of QoS 1, since we could acknowledge any
+  std::deque<wire::Publish> waiting_;              // until the broker takes more
+  std::size_t broker_receives_ = 65'535;           // in flight: its Receive Maximum
+  std::size_t we_receive_ = 65'535;                // ours
+  std::vector<std::uint16_t> received_at_once_{};  // of QoS 1, since we could acknowledge any
   MqttExtras extras_;
   std::size_t subscribed_ = 0;      // how often
   std::string retained_topic_{};    // of the last message with RETAIN

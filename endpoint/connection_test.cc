@@ -327,6 +327,29 @@ TEST(Connection, TakesAPubackOfAReasonThatMqttDoesNotHaveForARefusal) {
   EXPECT_EQ(refused->reason_code, kUndefined);
 }
 
+// MQTT 5, 2.2.1: nothing is acknowledged of what one read gives.
+TEST(Connection, RefusesAPacketIdentifierThatIsInUse) {
+  const auto end_of = [](bool duplicate) -> std::string {
+    World world([duplicate](ScriptedBroker& broker) {
+      broker.greet();
+      wire::Publish publish{.duplicate = false, .qos = 1, .packet_id = 7, .topic = "t"};
+      const std::string first = wire::encode(publish).value();
+      publish.duplicate = duplicate;
+      broker.write(first + wire::encode(publish).value());
+      broker.listen();
+    });
+    const auto client = world.connect();
+    for (int messages = 0; messages < 2; ++messages) {
+      const auto event = client->receive(kPatience);
+      if (!event) return "nothing came";
+      if (const auto* end = std::get_if<Disconnected>(&event->what)) return end->text;
+    }
+    return "both came";
+  };
+  EXPECT_THAT(end_of(false), HasSubstr("a PUBLISH with packet identifier 7, as an earlier one"));
+  EXPECT_EQ(end_of(true), "both came");
+}
+
 TEST(Connection, TellsTheReasonOfADisconnect) {
   World world([](ScriptedBroker& broker) {
     broker.greet();

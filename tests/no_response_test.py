@@ -370,8 +370,8 @@ class Endings(Behind):
         said, _ = self.certify(1, self.behind(ends_at_a_set()))
         self.assertIn("the connection of client ", said)
         self.assertIn("lost with a connection that ended", self.stress(4, self.behind(ends_at(420))))
-        # One workload of many is cut short: the others are enough.
-        self.assertIn("cut short", self.explore(0, self.behind(ends_at(420))))
+        # A few workloads of many are cut short: the others are enough. An end may also meet a clean-up, which is not judged.
+        self.assertIn("cut short", self.explore(0, self.behind(ends_at(420, 450, 480, 510))))
 
     def test_connections_end_again_and_again(self):
         self.assertIn("connections ended", self.stress(3, self.behind(ends_at(*range(400, 10 ** 6, 9)))))
