@@ -559,6 +559,17 @@ void print_news(const baseline::RunBaseline& known) {
   }
 }
 
+run::ExitCode end_before_it_began(const CertifyOptions& options, Plan& plan, const NotReady& error,
+                                  report::RunEvidence& evidence) {
+  print_error(error);
+  const run::ExitCode code = not_begun(options, plan, error.reason, error.code);
+  const report::RunEnd end{.stopped_because = error.reason,
+                           .endpoint_lost = error.code == run::ExitCode::kUnreachable};
+  const bool kept =
+      evidence.end(run_end_json(end), code != run::ExitCode::kInternal, spare_place());
+  return kept ? code : run::ExitCode::kInternal;
+}
+
 run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endpoint& direct,
                        report::RunEvidence& evidence) {
   endpoint::Endpoint& endpoint = evidence.of(direct);
@@ -573,16 +584,7 @@ run::ExitCode run_plan(const CertifyOptions& options, Plan& plan, endpoint::Endp
   };
   if (evidence.has_packets()) evidence.begin(head(), plan.library);
   const auto ready = prepare(endpoint, plan.descriptor, options.jobs, plan.suite);
-  if (!ready) {
-    const NotReady& error = ready.error();
-    print_error(error);
-    const run::ExitCode code = not_begun(options, plan, error.reason, error.code);
-    const report::RunEnd end{.stopped_because = error.reason,
-                             .endpoint_lost = error.code == run::ExitCode::kUnreachable};
-    const bool kept =
-        evidence.end(run_end_json(end), code != run::ExitCode::kInternal, spare_place());
-    return kept ? code : run::ExitCode::kInternal;
-  }
+  if (!ready) return end_before_it_began(options, plan, ready.error(), evidence);
   plan.context.preflight = *ready;
   plan.context.expiry_tolerance = plan.suite.settings.expiry_tolerance;
   plan.context.disconnect_settling = plan.suite.settings.disconnect_settling;

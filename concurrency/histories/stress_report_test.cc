@@ -19,7 +19,6 @@ using nlohmann::json;
 using testing::AllOf;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
 using testing::Not;
 
 const scenario::Catalogue kNoRules{};
@@ -74,7 +73,7 @@ TEST(StressReport, ConcludesWithTheWorst) {
     std::function<void(StressRun&)> change;
     ExitCode code;
     const char* conclusion;
-  } kTable[] = {
+  } table[] = {
       {[](StressRun&) {}, ExitCode::kConformant, "linearizable, no rule is broken"},
       {[](StressRun& run) { run.counts.refused = 100; }, ExitCode::kInconclusive,
        "every request was refused"},
@@ -93,7 +92,7 @@ TEST(StressReport, ConcludesWithTheWorst) {
       {[](StressRun& run) { run.judged.violations = {violation()}; }, ExitCode::kFailed,
        "the store breaks a rule"},
   };
-  for (const auto& row : kTable) {
+  for (const auto& row : table) {
     StressRun run = right();
     row.change(run);
     const std::string end = std::string(" unknown: ") + row.conclusion + "\n";

@@ -205,8 +205,8 @@ TEST(Checker, FindsConditionsThatWereCheckedTooEarly) {
 
 TEST(Checker, TellsLostWritesFromSetsThatIgnoreNx) {
   const auto nx = Condition::kIfAbsent;
-  const auto rule_of = [](std::vector<Operation> all, const std::vector<Operation>& elsewhere,
-                          bool settled) {
+  const auto rule_of = [](const std::vector<Operation>& all,
+                          const std::vector<Operation>& elsewhere, bool settled) {
     Checker checker({.settle_from = 1});
     for (const Operation& each : all) checker.add(each);
     for (Operation each : elsewhere) {

@@ -221,7 +221,8 @@ TEST(AttributionOfResponse, AKeyThatIsNotThereBehindItsSetWasNotWritten) {
 }
 
 TEST(AttributionOfResponse, AReplyThatIsGivenOnceMoreAnswersNothing) {
-  const auto request = [](std::vector<std::string_view> command, const std::string& correlation) {
+  const auto request = [](const std::vector<std::string_view>& command,
+                          const std::string& correlation) {
     return codec::Message{.payload = codec::encode_command(command),
                           .correlation_data = correlation};
   };

@@ -57,7 +57,7 @@ TEST(Preflight, FindsNoBroker) {
   EXPECT_EQ(outcome_text(unreachable),
             "no broker: refused | is the broker running, and are host and port right?");
   EXPECT_THAT(unreachable.connected(), SizeIs(0));
-  const endpoint::Error tls{ErrorKind::kUnreachable, "handshake"};
+  endpoint::Error tls{ErrorKind::kUnreachable, "handshake"};
   FakeEndpoint no_session({.behaviour = reference_store(), .on_open = [&] { return tls; }});
   FakeEndpoint no_client(
       {.behaviour = reference_store(), .on_connect = [&](const auto&) { return tls; }});
@@ -84,7 +84,7 @@ TEST(Preflight, GivesUpInLessThanFiveSeconds) {
 }
 
 TEST(Preflight, FindsThatItIsNotAllowed) {
-  const endpoint::Error denied{ErrorKind::kNotAllowed, "denied", 0x87};
+  endpoint::Error denied{ErrorKind::kNotAllowed, "denied", 0x87};
   FakeEndpoint no_client(
       {.behaviour = reference_store(), .on_connect = [&](const auto&) { return denied; }});
   FakeEndpoint no_subscription(

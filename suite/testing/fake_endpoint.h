@@ -449,7 +449,7 @@ struct Spurious {
   bool first = false;  // or after all else that the request causes
   Duration after{0};
 };
-inline Behaviour with_spurious(Spurious what) {
+inline Behaviour with_spurious(const Spurious& what) {
   return changed(reference_store(), [what](const Published& request, Effects& effects) {
     const auto command = codec::decode_command(request.message.payload);
     if (verb_of(request) != what.verb || !command) return;
