@@ -29,12 +29,12 @@ constexpr std::size_t kPacketIds = 65'535;
 std::string_view first_line(std::string_view bytes) {
   constexpr std::size_t kMaxLine = 60;
   constexpr std::size_t kWord = 4;
-  const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0; };
+  const auto is_word_char = [](unsigned char c) { return std::isalnum(c) != 0; };
   const auto is_printable = [](unsigned char c) { return std::isprint(c) != 0; };
   const auto* const end = std::find_if_not(bytes.begin(), bytes.end(), is_printable);
   const std::string_view line = bytes.substr(0, static_cast<std::size_t>(end - bytes.begin()));
   const bool is_word =
-      line.size() >= kWord && std::all_of(line.begin(), line.begin() + 3, is_letter);
+      line.size() >= kWord && std::all_of(line.begin(), line.begin() + 3, is_word_char);
   return is_word ? line.substr(0, kMaxLine) : std::string_view{};
 }
 

@@ -17,7 +17,7 @@ import zlib
 import yaml
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-MAX_SEEDS = 150  # of a target: a campaign runs all of them before it begins
+MAX_SEEDS = 200  # of a target: a campaign runs all of them before it begins
 
 
 class Sources:
@@ -336,19 +336,7 @@ def fencing(seeds, _sources):
 
 def scenario_loader(seeds, sources):
     """Cases that have keys, or words, which no case before them has."""
-    known = set()
-    for path, content in sources.scenarios.items():
-        lines = content.splitlines(keepends=True)
-        starts = [i for i, line in enumerate(lines) if line.startswith("  - id: ")] + [len(lines)]
-        head = [line for line in lines[:starts[0]] if not line.startswith("#")]
-        for begin, end in zip(starts, starts[1:]):
-            body = "".join(line for line in lines[begin:end] if not line.lstrip().startswith("#"))
-            words = set(re.findall(r"[a-z_]+(?=:)|(?<=[:\[] )[a-z-]+", body))
-            case = re.sub(r"\b[A-Z]{2,}(-[A-Z0-9]+)*-\d+\b", "R-1", "".join(head) + body).rstrip() + "\n"
-            if words <= known or len(case) > seeds.max_len or members(yaml.safe_load(case)["cases"][0]) > 9:
-                continue
-            known |= words
-            seeds.add(re.search(r"- id: (\S+)", body).group(1), case.encode())
+    # First what no case has: there is a limit.
     seeds.add("recorded", b"area: a\ncases:\n  - id: a\n    title: t\n    requirements: [R-1]\n    recorded:\n"
               b"      by: explore\n      when: '2026-01-01T00:00:00Z'\n      endpoint: 'mqtt://a:1883'\n      seed: 7\n"
               b"      requirement: R-1\n      signature: 'R-1: m | want a | got b'\n      message: m\n"
@@ -364,6 +352,19 @@ def scenario_loader(seeds, sources):
     seeds.add("carriage-returns", b"area: a\r\ncases: []\r\n")
     seeds.add("line-end-missing", b"area: a\ncases:")
     seeds.add("key-twice", b"area: a\narea: b\ncases: []\n")
+    known = set()
+    for content in sources.scenarios.values():
+        lines = content.splitlines(keepends=True)
+        starts = [i for i, line in enumerate(lines) if line.startswith("  - id: ")] + [len(lines)]
+        head = [line for line in lines[:starts[0]] if not line.startswith("#")]
+        for begin, end in zip(starts, starts[1:]):
+            body = "".join(line for line in lines[begin:end] if not line.lstrip().startswith("#"))
+            words = set(re.findall(r"[a-z_]+(?=:)|(?<=[:\[] )[a-z-]+", body))
+            case = re.sub(r"\b[A-Z]{2,}(-[A-Z0-9]+)*-\d+\b", "R-1", "".join(head) + body).rstrip() + "\n"
+            if words <= known or len(case) > seeds.max_len or members(yaml.safe_load(case)["cases"][0]) > 9:
+                continue
+            known |= words
+            seeds.add(re.search(r"- id: (\S+)", body).group(1), case.encode())
 
 
 def client_language(seeds, sources):

@@ -104,7 +104,8 @@ Verdict judge_all(KeyHistory& history, const Bounds& bounds, const CheckLimits& 
   }
   // Three operations may contradict each other regardless of what the search did not come to.
   if (history.rank_count() == 0 && !stale_read(history).empty()) {
-    return violation(history, counter_example_of(history, bounds, found, quick.flaw));
+    return violation(
+        history, counter_example_of(history, bounds, found, quick.flaw, limits.counter_example));
   }
   return {.answer = Answer::kUnknown,
           .text = "the search ended undecided after " + std::to_string(found.steps) + " steps (" +

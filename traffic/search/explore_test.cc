@@ -331,6 +331,23 @@ TEST(JudgedRun, TakesTheExpiryOfAKeyRightAfterTheReplyThatRegisters) {
   EXPECT_FALSE(run.rejection) << run.rejection->judgement.because;
 }
 
+// Other clients' keys are not touched, however lenient the store.
+TEST(JudgedRun, GivesNearlyARequestAKeyOfItsOwn) {
+  const auto endpoint = endpoint::make_in_process_endpoint({});
+  const auto session = endpoint->open_session();
+  JudgedRunOptions options{.key_prefix = "p/", .client_id_prefix = "c", .keeps_packets = true};
+  options.oracle.clock = {.low_ms = -1, .high_ms = 1};
+  for (const std::string before : {"", "\r", "\r\n\r\n"}) {
+    workload::Operation raw{.kind = workload::Kind::kRawPayload};
+    raw.value = before + "*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\nv\r\n";
+    const workload::Trace trace{raw};
+    const JudgedRun run = run_judged(**session, trace, options);
+    ASSERT_FALSE(run.packets.empty());
+    EXPECT_EQ(run.packets.front().message.payload,
+              before + "*3\r\n$3\r\nSET\r\n$3\r\np/k\r\n$1\r\nv\r\n");
+  }
+}
+
 // What a conforming store answers to `last`, behind a trace that leads to a state. c1 observes, or
 // does not: what it is notified of counts, too.
 std::string answers(const workload::Trace& state, const workload::Trace& last) {

@@ -39,7 +39,8 @@ struct KeyPlace {
 };
 std::optional<KeyPlace> key_place(std::string_view payload) {
   constexpr std::string_view kLineEnds = "\r\n";
-  std::size_t at = 0;
+  // A lenient store may skip empty lines before the request.
+  std::size_t at = std::min(payload.find_first_not_of(kLineEnds), payload.size());
   const auto next_line = [&] {
     at = payload.find_first_not_of(kLineEnds, payload.find_first_of(kLineEnds, at));
   };
