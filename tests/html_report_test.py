@@ -694,7 +694,7 @@ class HtmlReportTest(PageTest):
         for place, said in ((99, []), (100, [kept])):
             name = difference["cases"][place]
             self.open(report, "#" + name)
-            hints = [hint for hint in self.text_within(name, ".talk .hint") if hint.startswith("Kept")]
+            hints = [hint for hint in self.text_within(name, ".talk .hint") if hint.startswith("Recorded")]
             self.assertEqual(hints, said)
             self.assertIn("transcript", report.cases[name])
         print(f"{len(difference['cases'])} failures ({report.html.stat().st_size / 1e6:.2f} MB): "
