@@ -10,6 +10,7 @@
 
 #include <fcntl.h>
 #include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -130,6 +131,18 @@ bool write_new_file(const std::string& path, std::string_view content) {
   const bool closed = close(number) == 0;
   if (!written) errno = why;
   return written && closed;
+}
+
+std::size_t most_open_files() {
+  constexpr rlim_t kEnough = 65'536;
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;
+  const rlim_t most = std::min(files.rlim_max, kEnough);
+  if (files.rlim_cur < most) {
+    rlimit more{.rlim_cur = most, .rlim_max = files.rlim_max};
+    if (setrlimit(RLIMIT_NOFILE, &more) == 0) files = more;
+  }
+  return static_cast<std::size_t>(std::min(files.rlim_cur, kEnough));
 }
 
 bool can_write_new_file(const std::string& path) {

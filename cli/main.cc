@@ -14,6 +14,7 @@
 
 #include <malloc.h>
 
+#include "base/files.h"
 #include "cli/command_support.h"
 #include "cli/program.h"
 
@@ -43,6 +44,7 @@ extern "C" [[gnu::weak]] int MallocExtension_SetNumericProperty(const char* prop
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
+  (void)fencepost::most_open_files();  // brokers that it starts get as many
 #ifdef FENCEPOST_STATIC_PROGRAM
   // What else the machine asks for names are modules for its own C library, which this program has
   // not.

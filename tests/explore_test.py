@@ -268,6 +268,14 @@ class Explore(harness.FolderTest):
         self.assertEqual(exploring.returncode, 3, out + complaint)
         self.assertIn("lost", complaint)
 
+    def test_a_shell_that_allows_few_open_files(self):
+        """Most allow 1,024. What the machine allows beyond that is used; where that is no more, less runs in parallel."""
+        for limit, time, said in (("ulimit -Sn 1024", "1m", "no rule is broken in all 5819 workloads"),
+                                  ("ulimit -n 1024", "2s", "none of which breaks a rule")):
+            done = harness.run_command("sh", "-c", limit + '; exec "$0" "$@"', harness.FENCEPOST, "explore", "--endpoint",
+                                       "embedded", "--exhaustive", "1", "--duration", time)
+            self.assertIn(said, done.stdout, done.stdout + done.stderr)
+
     def test_an_endpoint_that_is_not_there(self):
         done = run("explore", "--endpoint", NOBODY, "--duration", "5s")
         self.assertEqual(done.returncode, 3, done.stdout + done.stderr)

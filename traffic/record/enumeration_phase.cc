@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/files.h"
 #include "traffic/search/explore_report.h"
 #include "traffic/search/judged_runs.h"
 #include "workload/enumeration.h"
@@ -15,6 +16,9 @@ namespace {
 using std::chrono::milliseconds;
 
 constexpr std::size_t kMaxJobs = 512;  // of each what it receives is kept until its end
+// A workload has two clients, and others that end or are kept for the next; the broker has as many.
+constexpr std::size_t kFilesOfAJob = 4;
+constexpr std::size_t kFilesOfTheRest = 200;
 constexpr milliseconds kAsLongAsItTakes{std::chrono::hours{24 * 365}};
 
 run::PhaseFinding finding_of(const search::Counterexample& found, const EnumerationPhase& phase) {
@@ -67,6 +71,10 @@ void fit_to(const endpoint::Endpoint& endpoint, const scenario::Catalogue& catal
   // Brokers of our own have room for more: workloads wait for expiries, some for little else.
   const bool ours = endpoint.url().starts_with("embedded") && suite.running < suite.jobs;
   explore.jobs = ours && jobs == 0 ? kMaxJobs : std::min(suite.jobs, kMaxJobs);
+  if (jobs == 0) {
+    const std::size_t files = std::max(most_open_files(), kFilesOfTheRest) - kFilesOfTheRest;
+    explore.jobs = std::clamp(files / kFilesOfAJob, std::size_t{1}, explore.jobs);
+  }
   explore.running = std::min(suite.running, explore.jobs);
 }
 
