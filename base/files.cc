@@ -133,7 +133,7 @@ bool write_new_file(const std::string& path, std::string_view content) {
   return written && closed;
 }
 
-std::size_t most_open_files() {
+std::size_t raise_open_files() {
   constexpr rlim_t kEnough = 65'536;
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return 0;

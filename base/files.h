@@ -40,9 +40,10 @@ inline constexpr unsigned kNewFileMode = 0666;
 // still is.
 [[nodiscard]] bool write_new_file(const std::string& path, std::string_view content);
 
-// How many files and connections this process may have open at a time, after it was given all that
-// the machine allows it, 65,536 at most: shells set 1,024.
-[[nodiscard]] std::size_t most_open_files();
+// Lets this process, and those that it starts, have as many files and connections open as the
+// machine allows, 65,536 at most: shells set 1,024. Returns how many that is; further calls change
+// nothing.
+std::size_t raise_open_files();
 
 // Could it? Leaves nothing behind. False with errno.
 [[nodiscard]] bool can_write_new_file(const std::string& path);

@@ -39,12 +39,13 @@ void occupy_standard_streams() {
 }  // namespace
 
 // Of tcmalloc, where the program has it (docs/decisions/0028-allocator.md).
+// NOLINTNEXTLINE(readability-identifier-naming): the name is that of the library.
 extern "C" [[gnu::weak]] int MallocExtension_SetNumericProperty(const char* property,
                                                                 std::size_t value);
 
 int main(int argc, char** argv) {
   occupy_standard_streams();
-  (void)fencepost::most_open_files();  // brokers that it starts get as many
+  fencepost::raise_open_files();
 #ifdef FENCEPOST_STATIC_PROGRAM
   // What else the machine asks for names are modules for its own C library, which this program has
   // not.

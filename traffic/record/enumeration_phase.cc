@@ -72,7 +72,7 @@ void fit_to(const endpoint::Endpoint& endpoint, const scenario::Catalogue& catal
   const bool ours = endpoint.url().starts_with("embedded") && suite.running < suite.jobs;
   explore.jobs = ours && jobs == 0 ? kMaxJobs : std::min(suite.jobs, kMaxJobs);
   if (jobs == 0) {
-    const std::size_t files = std::max(most_open_files(), kFilesOfTheRest) - kFilesOfTheRest;
+    const std::size_t files = std::max(raise_open_files(), kFilesOfTheRest) - kFilesOfTheRest;
     explore.jobs = std::clamp(files / kFilesOfAJob, std::size_t{1}, explore.jobs);
   }
   explore.running = std::min(suite.running, explore.jobs);
