@@ -253,8 +253,7 @@ std::optional<Socket> connect_client(const Ports& ports, const BrokerOptions& op
 // the plugin puts handled requests is a subscriber that costs nothing: the broker drops what it
 // would send there.
 bool leave_sink_session(const Ports& ports, const BrokerOptions& options) {
-  const std::string_view sink =
-      options.open_routing ? codec::kRequestTopic : "$fencepost/handled-request";
+  const std::string_view sink = options.open_routing ? codec::kRequestTopic : "$fencepost/sink";
   const auto socket = connect_client(ports, options, "fencepost-sink");
   if (!socket) return false;
   const std::string subscribe =

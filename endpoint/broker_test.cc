@@ -508,7 +508,7 @@ TEST(Broker, IllegalResponseTopicsDropTheClientAndNobodyElse) {
   for (const std::string& topic :
        {std::string(codec::kRequestTopic), prefix, prefix + "/636C/command/notify/6B",
         std::string("a/+/b"), std::string("a/#"), std::string("#"), std::string("a+"),
-        std::string("$SYS/x"), std::string("$fencepost/handled-request"), std::string()}) {
+        std::string("$SYS/x"), std::string("$fencepost/sink"), std::string()}) {
     SCOPED_TRACE(topic);
     Peer offender = world.connect("offender");
     Message request = offender.request({"SET", "k", "v"});

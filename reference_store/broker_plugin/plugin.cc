@@ -42,6 +42,7 @@
 #include <mosquitto_plugin.h>
 
 #include "codec/message.h"
+#include "codec/topics.h"
 #include "reference_store/broker_plugin/database.h"
 #include "reference_store/broker_plugin/properties.h"
 #include "reference_store/broker_plugin/wake_timer.h"
@@ -63,7 +64,7 @@ using served::TrafficLog;
 // clients' requests there. The broker acknowledges with 0x00 only while somebody subscribes to it
 // (see leave_sink_session() in endpoint/broker_process.cc), otherwise with 0x10, which one public
 // client SDK refuses.
-constexpr const char* kSinkTopic = "$fencepost/handled-request";
+constexpr std::string_view kSinkTopic = "$fencepost/sink";
 
 // An expiry that is kept by the wall clock must not become earlier when this thread is interrupted
 // between the two readings: what is written reads the wall clock last, what is loaded first, as
@@ -228,11 +229,13 @@ class Plugin {
     return hide_request(event);
   }
 
+  // In place: who frees a topic that is replaced depends on the version, the plugin before
+  // mosquitto 2.0.15 and the broker from then on.
   static int hide_request(mosquitto_evt_message& event) {
-    char* sink = mosquitto_strdup(kSinkTopic);
-    if (sink == nullptr) return MOSQ_ERR_NOMEM;
-    mosquitto_free(event.topic);
-    event.topic = sink;
+    static_assert(kSinkTopic.size() <= served::kControlTopic.size());
+    static_assert(kSinkTopic.size() <= served::kClusterTopic.size());
+    static_assert(kSinkTopic.size() <= codec::kRequestTopic.size());
+    event.topic[kSinkTopic.copy(event.topic, kSinkTopic.size())] = '\0';
     return MOSQ_ERR_SUCCESS;
   }
 
@@ -305,6 +308,9 @@ int tick_callback(int /*event*/, void* /*data*/, void* plugin) {
 }
 
 mosquitto_plugin_id_t* plugin_identifier = nullptr;
+// MOSQ_EVT_CLIENT_OFFLINE of mosquitto 2.1, with the data of MOSQ_EVT_DISCONNECT, which it replaces
+// where the session of the client stays.
+constexpr int kEventClientOffline = 28;
 
 int register_callbacks(mosquitto_plugin_id_t* identifier, Plugin* plugin) {
   plugin_identifier = identifier;
@@ -314,6 +320,9 @@ int register_callbacks(mosquitto_plugin_id_t* identifier, Plugin* plugin) {
   failed = mosquitto_callback_register(identifier, MOSQ_EVT_DISCONNECT, disconnect_callback,
                                        nullptr, plugin);
   if (failed != 0) return failed;
+  // Earlier versions do not know it, and need it not.
+  (void)mosquitto_callback_register(identifier, kEventClientOffline, disconnect_callback, nullptr,
+                                    plugin);
   return mosquitto_callback_register(identifier, MOSQ_EVT_TICK, tick_callback, nullptr, plugin);
 }
 
@@ -369,6 +378,8 @@ FENCEPOST_EXPORT int mosquitto_plugin_cleanup(void* user_data, mosquitto_opt* /*
   return guarded(MOSQ_ERR_UNKNOWN, [&] {
     mosquitto_callback_unregister(plugin_identifier, MOSQ_EVT_MESSAGE, message_callback, nullptr);
     mosquitto_callback_unregister(plugin_identifier, MOSQ_EVT_DISCONNECT, disconnect_callback,
+                                  nullptr);
+    mosquitto_callback_unregister(plugin_identifier, kEventClientOffline, disconnect_callback,
                                   nullptr);
     mosquitto_callback_unregister(plugin_identifier, MOSQ_EVT_TICK, tick_callback, nullptr);
     delete static_cast<Plugin*>(user_data);
