@@ -150,8 +150,9 @@ Result<std::unique_ptr<Client>, Error> BuiltinConnector::connect(const ClientOpt
   if (options.mqtt_3_1_1) {
     return connect_mqtt311_client(std::move(*stream), options, *credentials, options_.timeout);
   }
-  auto connection = std::make_shared<Connection>(
-      std::move(*stream), loop_, most_packet_bytes(options_.capabilities), options.on_event);
+  auto connection = std::make_shared<Connection>(std::move(*stream), loop_,
+                                                 most_packet_bytes(options_.capabilities),
+                                                 options.on_event, options.read_late);
   // PollLoop::add() starts its thread with the first connection, and a machine may not give one.
   try {
     auto connack =

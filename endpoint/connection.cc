@@ -41,23 +41,26 @@ std::string_view first_line(std::string_view bytes) {
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
-                       std::size_t most_packet_bytes, std::function<void()> on_event)
+                       std::size_t most_packet_bytes, std::function<void()> on_event,
+                       bool read_late)
     : stream_(std::move(stream)),
       loop_(loop),
       most_packet_bytes_(most_packet_bytes),
-      on_event_(std::move(on_event)) {}
+      on_event_(std::move(on_event)),
+      read_late_(read_late) {}
 
 // The loop looks after what nobody waits for. A thread that waits reads for itself, so that a reply
 // needs no hand-over between threads (docs/decisions/0019-own-client.md), and two of them must not
 // read one stream. Nothing is done for a connection that has ended or that is paused: on_ready() is
 // called once more at most, while a watch for nothing would report the end again and again.
-void Connection::rearm() const {
+void Connection::rearm() {
   if (loop_id_ == 0 || ended_) return;
   const bool to_read = !attended_ && !paused_;
-  const bool to_write = !attended_ && !out_.empty();
-  if (to_read || to_write || attended_) {
+  const bool to_write = !attended_ && !out_.empty() && !gathers_;
+  if (to_read || to_write || (attended_ && watched_)) {
     loop_.watch(loop_id_, stream_->descriptor(), to_read, to_write);
   }
+  watched_ = to_read || to_write;
 }
 
 // A connection with little is read from however much all hold together: the flood of one must not
@@ -72,9 +75,10 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
   if (done()) return true;
   // Only what has come: the loop may keep watching, as it reads with the lock.
   if (timeout <= Duration::zero()) {
-    flush();
+    settle();
     read_some();
-    if (!out_.empty()) rearm();  // an acknowledgement for which there was no room
+    settle();
+    if (blocked_) rearm();  // an acknowledgement for which there was no room
     return done();
   }
   const Duration deadline = steady_now() + timeout;
@@ -89,30 +93,38 @@ bool Connection::wait(Lock& lock, Duration timeout, const Done& done) {
     if (!ready) break;
     flush();
     read_some();
+    settle(!done());
     // A broker that never stops sending always has something to read.
     if (steady_now() >= deadline) break;
   }
   attended_ = false;
-  rearm();
+  // With the next tick the loop looks after one that is read late.
+  if (!read_late_ || blocked_) rearm();
   return done();
 }
 
 void Connection::on_ready() {
   Lock lock(mutex_);
+  watched_ = false;
   if (attended_ || closing_) return;  // who waits reads
   flush();
   // TCP makes the broker wait then, and what it sends takes no memory of ours.
   paused_ = has_enough();
   if (!paused_) read_some();
+  if (has_news()) {
+    // Without the lock: it may call publish() and take() (Client::serves_in_place()). What it
+    // publishes and the acknowledgements of what was read take one packet of TCP.
+    lock.unlock();
+    on_event_();
+    lock.lock();
+  }
+  settle();
   rearm();
-  const bool news = has_news();
-  lock.unlock();
-  // Without the lock: it may call publish() and take() (Client::serves_in_place()).
-  if (news) on_event_();
 }
 
 void Connection::on_tick(Duration now) {
   Lock lock(mutex_);
+  if (read_late_ && !watched_ && !attended_) rearm();
   // While paused nothing is read, and a PINGRESP would not be seen. A Keep Alive of 0 turns all
   // this off. (MQTT 5, 3.1.2.10)
   if (ended_ || closing_ || paused_ || keep_alive_ == Duration{0}) return;
@@ -141,19 +153,24 @@ void Connection::send(const wire::Packet& packet) {
 
 void Connection::send_bytes(std::string_view bytes) {
   last_sent_ = steady_now();
-  // Behind what is waiting already, or packets would overtake each other: the thread that writes
-  // that continues with this.
-  const bool idle = out_.empty();
   out_ += bytes;
-  if (idle && !gathers_) flush();
+  // What stands before it has to wait: the thread that writes that continues with this.
+  if (!blocked_ && !gathers_ && !reads_) flush();
+}
+
+// Writes what may be written, and lets the broker's TCP know what has come: with that, or alone.
+void Connection::settle(bool waits) {
+  if (gathers_ && !waits) return;
+  flush();
+  stream_->acknowledge();
 }
 
 void Connection::gather(bool on) {
   const Lock lock(mutex_);
   gathers_ = on;
-  if (on || out_.empty() || ended_) return;
-  flush();
-  if (!out_.empty()) rearm();
+  if (on || ended_) return;
+  settle();
+  if (blocked_) rearm();
 }
 
 void Connection::flush() {
@@ -171,19 +188,23 @@ void Connection::flush() {
     if (moved.bytes == 0) break;
   }
   out_.erase(0, written);
+  blocked_ = !out_.empty();
 }
 
 void Connection::read_some() {
   std::array<char, kReadBytes> buffer;  // NOLINT(*-member-init): written by read()
   // Not without end: others wait, too, for a broker that sends faster than we read.
   for (int times = 0; times < 16 && !ended_; ++times) {
-    const Moved moved = stream_->read(buffer.data(), buffer.size());
+    const Moved moved = stream_->read_before_answer(buffer.data(), buffer.size());
     if (moved.bytes > 0) {
       // All that one read gives had come before any of it could be acknowledged. It is not known
       // how much the broker had seen acknowledged between two reads, so each is counted by itself.
       received_at_once_.clear();
       in_.append(buffer.data(), moved.bytes);
+      // Acknowledgements are written when all has been read.
+      reads_ = true;
       take_packets();
+      reads_ = false;
     }
     if (moved.ended) end(std::nullopt, moved.error);
     // Saves a system call that would say that there is no more. TLS gives a record at a time, of 16
@@ -438,7 +459,10 @@ void Connection::refuse_reasons(std::string_view packet, std::size_t count) {
 void Connection::refuse(std::uint8_t reason, const std::string& text, std::string_view section) {
   if (ended_) return;
   // 4.13: with the reason code that says what was wrong, then closed.
-  if (connack_) send(wire::Disconnect{.reason = reason});
+  if (connack_) {
+    send(wire::Disconnect{.reason = reason});
+    flush();
+  }
   end(std::nullopt, text, section);
 }
 
@@ -447,6 +471,7 @@ void Connection::end(std::optional<int> reason, const std::string& text, std::st
   ended_ = true;
   end_text_ = text;
   out_.clear();
+  blocked_ = false;
   pending_.clear();
   waiting_.clear();
   stream_->cut();  // wakes who waits

@@ -36,9 +36,9 @@ inline constexpr std::size_t kMaxPacketBytes = std::size_t{20} << 20U;
 // hand-over between threads. Its methods are called by one thread at a time, and by the loop's.
 class Connection final : public PollLoop::Handler, public std::enable_shared_from_this<Connection> {
  public:
-  // `on_event`: see ClientOptions; may be empty.
+  // `on_event`, `read_late`: see ClientOptions; the first may be empty.
   Connection(std::unique_ptr<Stream> stream, PollLoop& loop, std::size_t most_packet_bytes,
-             std::function<void()> on_event = {});
+             std::function<void()> on_event = {}, bool read_late = false);
   ~Connection() override = default;
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
@@ -79,6 +79,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void send(const wire::Packet& packet);
   void send_bytes(std::string_view bytes);
   void flush();
+  void settle(bool waits = false);
   void read_some();
   void take_packets();
   bool make_room();
@@ -101,7 +102,7 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   void refuse_reasons(std::string_view packet, std::size_t count);
   void end(std::optional<int> reason, const std::string& text, std::string_view section = {});
   void leave(bool politely);
-  void rearm() const;
+  void rearm();
   [[nodiscard]] bool has_enough() const;
   // A waiter must be notified that receive() has something.
   [[nodiscard]] bool has_news() const { return on_event_ && !events_.empty() && !attended_; }
@@ -128,10 +129,12 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   PollLoop& loop_;
   const std::size_t most_packet_bytes_;
   const std::function<void()> on_event_;  // called without the lock
-  std::uint64_t loop_id_ = 0;             // 0: not watched by the loop
-  bool attended_ = false;                 // somebody waits, and reads
-  bool paused_ = false;                   // more has been read than is wanted
-  bool closing_ = false;                  // by us: no event reports it
+  const bool read_late_;
+  std::uint64_t loop_id_ = 0;  // 0: not watched by the loop
+  bool watched_ = false;       // the loop may call on_ready()
+  bool attended_ = false;      // somebody waits, and reads
+  bool paused_ = false;        // more has been read than is wanted
+  bool closing_ = false;       // by us: no event reports it
   bool said_farewell_ = false;
   bool ended_ = false;
   std::string end_text_;
@@ -140,6 +143,8 @@ class Connection final : public PollLoop::Handler, public std::enable_shared_fro
   std::size_t done_ = 0;  // bytes of it that have been dealt with
   std::string out_;       // what could not be written yet, or is gathered
   bool gathers_ = false;
+  bool reads_ = false;    // packets are taken from what has been read
+  bool blocked_ = false;  // more of out_ cannot be written at the moment
   Duration last_sent_{0};
   std::optional<Duration> pinged_{};  // a PINGREQ without an answer
   Duration keep_alive_{0};            // 0: none

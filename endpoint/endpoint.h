@@ -169,6 +169,9 @@ struct ClientOptions {
   // of the connection; subscribe() shows that what was published has been read. A broker that does
   // not take it is kNotAllowed. Needs Capabilities::raw_packets.
   bool mqtt_3_1_1 = false;
+  // What comes while nobody waits for it may be read at the next call, or within a second or two,
+  // and has that time: saves system calls.
+  bool read_late = false;
   bool droppable = false;  // drop() will be called; some client libraries have to prepare for it
   // Called when something has come for receive() and nobody waits there: from a thread of the
   // client library, for many clients one after the other, and once more perhaps while the client is

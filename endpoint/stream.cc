@@ -29,10 +29,10 @@ ssize_t send_bytes(int descriptor, const char* bytes, std::size_t size) {
   }
 }
 
-// A broker with Nagle's algorithm holds back a packet until the one before is acknowledged; Linux
-// forgets the option with the next packet that is sent.
-// That costs 44 ms a request (docs/decisions/0003-paho.md).
-void acknowledge_at_once(int descriptor) {
+// A broker with Nagle's algorithm holds back a packet until the one before is acknowledged, which
+// costs 44 ms a request (docs/decisions/0003-paho.md). Linux forgets the option with the next
+// packet that is sent.
+void acknowledge_now(int descriptor) {
   const int on = 1;
   setsockopt(descriptor, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
 }
@@ -40,7 +40,6 @@ void acknowledge_at_once(int descriptor) {
 ssize_t receive_bytes(int descriptor, char* into, std::size_t size) {
   while (true) {
     const ssize_t count = recv(descriptor, into, size, MSG_DONTWAIT);
-    if (count > 0) acknowledge_at_once(descriptor);
     if (count >= 0 || errno != EINTR) return count;
   }
 }
@@ -73,6 +72,7 @@ int bio_read(BIO* bio, char* into, std::size_t size, std::size_t* read) {
     return 0;
   }
   *read = static_cast<std::size_t>(count);
+  acknowledge_now(*static_cast<int*>(BIO_get_data(bio)));
   return 1;
 }
 
@@ -210,7 +210,17 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
 }
 
 Moved Stream::read(char* into, std::size_t size) {
-  if (tls_ == nullptr) return moved_by_socket(receive_bytes(descriptor(), into, size), true);
+  const Moved out = read_before_answer(into, size);
+  acknowledge();
+  return out;
+}
+
+Moved Stream::read_before_answer(char* into, std::size_t size) {
+  if (tls_ == nullptr) {
+    const Moved out = moved_by_socket(receive_bytes(descriptor(), into, size), true);
+    unacknowledged_ = unacknowledged_ || out.bytes > 0;
+    return out;
+  }
   ERR_clear_error();
   // An errno of earlier must not be taken for that of this read.
   errno = 0;
@@ -223,6 +233,7 @@ Moved Stream::write(std::string_view bytes) {
   if (tls_ == nullptr) {
     Moved out = moved_by_socket(send_bytes(descriptor(), bytes.data(), bytes.size()), false);
     waits_to_write_ = out.bytes == 0 && !out.ended;
+    if (out.bytes > 0) unacknowledged_ = false;  // the packet says so
     return out;
   }
   ERR_clear_error();
@@ -230,6 +241,10 @@ Moved Stream::write(std::string_view bytes) {
   std::size_t written = 0;
   const int result = SSL_write_ex(tls_.get(), bytes.data(), bytes.size(), &written);
   return moved_by_tls(result, written);
+}
+
+void Stream::acknowledge() {
+  if (std::exchange(unacknowledged_, false)) acknowledge_now(descriptor());
 }
 
 void Stream::end_writing() {

@@ -36,8 +36,12 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // What there is, at most `size` bytes; 0 and not ended: nothing yet.
+  // What there is, at most `size` bytes; 0 and not ended: nothing yet. The peer's TCP learns that
+  // it has come.
   [[nodiscard]] Moved read(char* into, std::size_t size);
+  // The same, but it learns that from the next write() or acknowledge().
+  [[nodiscard]] Moved read_before_answer(char* into, std::size_t size);
+  void acknowledge();
   // As much as fits at the moment.
   [[nodiscard]] Moved write(std::string_view bytes);
   // After a read or a write that moved nothing: must the socket be writable to continue?
@@ -69,6 +73,7 @@ class Stream {
   int descriptor_;     // for OpenSSL, which is given its address
   TlsConnection tls_;  // null: plain
   bool waits_to_write_ = false;
+  bool unacknowledged_ = false;
 };
 
 }  // namespace fencepost::endpoint

@@ -160,6 +160,10 @@ void RequestClient::drain() {
   while (auto event = client_->receive(Duration::zero())) take(*std::move(event));
 }
 
+void RequestClient::take_read() {
+  while (auto event = client_->take()) take(*std::move(event));
+}
+
 void RequestClient::note(std::string summary) {
   if (!recording_) return;
   keep({.time = clock_.now() - recording_->start,

@@ -110,6 +110,8 @@ class RequestClient {
   bool pump_until(const std::function<bool()>& done, endpoint::Duration timeout);
   // Takes what has arrived already.
   void drain();
+  // The same of what has been read from the connection already.
+  void take_read();
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& client_id() const { return client_id_; }

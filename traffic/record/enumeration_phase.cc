@@ -15,7 +15,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMaxJobs = 512;  // of each what it receives is kept until its end
+// Of each is kept what it receives until its end; more of them would be connecting, not working.
+constexpr std::size_t kMaxJobs = 1024;
 // A workload has two clients, and others that end or are kept for the next; the broker has as many.
 constexpr std::size_t kFilesOfAJob = 4;
 constexpr std::size_t kFilesOfTheRest = 200;

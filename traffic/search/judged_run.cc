@@ -124,6 +124,7 @@ class Run {
   }
 
   void wait_until(endpoint::Duration time) {
+    acknowledge();
     const run::SlotYield waiting(options_.slots);
     session_.clock().wait_until(time);
   }
@@ -131,6 +132,7 @@ class Run {
   void end(std::size_t client) {
     std::unique_ptr<run::RequestClient>& connection = connections_.at(client);
     if (connection == nullptr) return;
+    acknowledge();
     take_all();
     connection->raw().disconnect();
     const endpoint::Duration ended = now();
@@ -159,7 +161,7 @@ class Run {
     }
     const std::string id =
         shares ? options_.pool->next_id() : fmt::format("{}{}", options_.client_id_prefix, client);
-    auto connected = session_.connect({.client_id = id});
+    auto connected = session_.connect({.client_id = id, .read_late = true});
     if (!connected) {
       out_.lost = connected.error();
       return nullptr;
@@ -180,17 +182,22 @@ class Run {
   // ---- A request
 
   void request(const Operation& operation) {
+    if (connections_.at(operation.client).get() != acknowledges_) acknowledge();
     run::RequestClient* connection = connect(operation.client);
     if (connection == nullptr) return;
     const auto sent = connection->send(message_of(operation, *connection));
+    acknowledge();
     if (!sent) {
       out_.lost = sent.error();
       return;
     }
     judge::Exchange& exchange = **sent;
     ++out_.requests;
+    // The acknowledgement of the response is written with the next request.
+    acknowledges_ = connection;
+    connection->raw().gather(true);
     // The oracle judges topic and correlation data.
-    connection->await_loosely(exchange, options_.timeout);
+    if (!connection->await_loosely(exchange, options_.timeout)) acknowledge();
     if (!exchange.is_over() && !connection->disconnected() && !does_answer(*connection, exchange)) {
       out_.lost =
           endpoint::Error{.kind = endpoint::ErrorKind::kTimeout, .text = "no client was answered"};
@@ -222,6 +229,11 @@ class Run {
     for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
     if (has_ended() || reply == nullptr) return;
     take(oracle_.missing(connection->client_id(), exchange.sent), exchange.request, reply);
+  }
+
+  // Writes the acknowledgements that wait for a request.
+  void acknowledge() {
+    if (acknowledges_ != nullptr) std::exchange(acknowledges_, nullptr)->raw().gather(false);
   }
 
   // Does the endpoint answer anybody, or does it, or this machine, stand still?
@@ -360,7 +372,8 @@ class Run {
   void hand_over(std::size_t client) {
     run::RequestClient* connection = connections_.at(client).get();
     if (connection == nullptr || has_ended()) return;
-    connection->drain();
+    // What comes behind a response is read with the next one.
+    connection == acknowledges_ ? connection->take_read() : connection->drain();
     judge_queued(*connection, std::nullopt);
     broker_is_wrong(*connection);
   }
@@ -448,14 +461,15 @@ class Run {
   }
 
   void let_clients_go() {
+    acknowledge();
     const bool all_is_well = !has_ended() && !out_.stopped;
     for (std::size_t client = 0; client < connections_.size(); ++client) {
       std::unique_ptr<run::RequestClient>& connection = connections_[client];
       if (connection == nullptr) continue;
       if (all_is_well && !connection->disconnected()) {
         connection->raw().await_acknowledgements(options_.standstill);
-        connection->drain();
-        if (broker_is_wrong(*connection)) continue;
+        hand_over(client);  // such as a second response to the last request
+        if (has_ended()) continue;
       }
       if (all_is_well && may_share(client) && connection->end_registrations(options_.timeout) &&
           connection->is_clean(correlation_data(0).size())) {
@@ -491,6 +505,7 @@ class Run {
   std::map<std::string, hlc::Timestamp> tokens_;    // the last that a SET offered and had taken
   std::optional<hlc::Timestamp> greatest_token_;    // of those, and of SETs that are payloads
   std::map<std::string, bool> written_;
+  run::RequestClient* acknowledges_ = nullptr;  // the client whose acknowledgements wait
   // Waits are to end before and after the same expiries, though these are shorter or longer.
   double stretch_ = 1;
   workload::Offered offered_;
