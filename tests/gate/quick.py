@@ -63,7 +63,7 @@ def changed_files():
 
 
 class Graph:
-    """What is made of what, as build.ninja says it; of headers, as the compiler said when it last read them."""
+    """What is made of what, as build.ninja and the includes say it: the compiler knows only of what it has compiled."""
 
     def __init__(self):
         self.users = collections.defaultdict(set)  # file -> what is made of it
@@ -73,18 +73,10 @@ class Graph:
             inputs = match[2].split(" || ")[0]
             for name in self.words(inputs):
                 self.users[name].update(self.words(match[1]))
-        deps = output_of("ninja", "-C", BUILD, "-t", "deps")
-        target = ""
-        for line in deps.splitlines():
-            if line.startswith("    "):
-                self.users[self.named(line.strip())].add(target)
-            elif ": #deps" in line:
-                target = line.partition(": #deps")[0]
-
-    @staticmethod
-    def named(path):
-        """As build.ninja writes it: sources by their whole path."""
-        return os.path.normpath(BUILD / path) if path.startswith("..") else path
+        for name in output_of("git", "ls-files", "--cached", "--others", "--exclude-standard", "*.h", "*.cc").splitlines():
+            if (ROOT / name).is_file():
+                for header in re.findall(r'^#include "([^"]+)"', (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE):
+                    self.users[str(ROOT / header)].add(str(ROOT / name))
 
     def words(self, text):
         found = re.findall(r"(?:[^\s$|]|\$.)+", text)
@@ -109,14 +101,14 @@ def configure(steps):
 
 
 def known_tests():
-    """name of a test -> (its program below bin/, or "", folder of its sources)."""
-    listed = json.loads(output_of("ctest", "--test-dir", BUILD, "--show-only=json-v1"))
+    """name of a test -> (its program below bin/, or "", folder of its sources). `ctest --show-only` has no program that is
+    not built yet."""
     tests = {}
-    for test in listed["tests"]:
-        command = test.get("command") or [""]
-        directory = next((prop["value"] for prop in test["properties"] if prop["name"] == "WORKING_DIRECTORY"), "")
-        tests[test["name"]] = (os.path.relpath(command[0], BUILD) if command[0].startswith(str(BUILD)) else "",
-                               os.path.relpath(directory or BUILD, BUILD))
+    for listed in BUILD.rglob("CTestTestfile.cmake"):
+        text = listed.read_text(encoding="utf-8")
+        for name, program in re.findall(r'^add_test\(\[=\[(.*?)\]=\] "([^"]*)"', text, re.MULTILINE):
+            tests[name] = (os.path.relpath(program, BUILD) if program.startswith(f"{BUILD}/") else "",
+                           os.path.relpath(listed.parent, BUILD))
     return tests
 
 
