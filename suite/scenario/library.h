@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -14,6 +15,8 @@ namespace fencepost::scenario {
 
 // Generated from scenarios/ when the program is built; requirements.yaml is among them.
 [[nodiscard]] const std::vector<SourceFile>& built_in_files();
+// The ids of the cases in them: loading these takes longer than a run of few.
+[[nodiscard]] const std::vector<std::string_view>& built_in_cases();
 
 // Is it requirements.yaml?
 [[nodiscard]] bool is_catalogue(const SourceFile& file);

@@ -1,6 +1,8 @@
 // Builds YAML files into the program, parsed already: parsing all scenarios takes longer than a run
-// of them. Runs while the program is built; what it writes defines built_in_files().
+// of them. Runs while the program is built; what it writes defines built_in_files() and
+// built_in_cases().
 //   scenario_compiler ROOT OUTPUT FILE...        (files by their paths from ROOT)
+#include <algorithm>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -9,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "suite/scenario/library.h"
 #include "suite/scenario/source_file.h"
 #include "suite/scenario/yaml_reader.h"
 #include "suite/scenario/yaml_tree.h"
@@ -42,6 +45,24 @@ std::string view_of(std::string_view bytes) {
   return "std::string_view(" + literals(bytes) + ", " + std::to_string(bytes.size()) + ")";
 }
 
+// The ids of all cases in these files. A case that is wrong has none: `lint` reports it.
+std::string ids_of(const std::vector<SourceFile>& files) {
+  std::vector<LoadError> errors;
+  const auto catalogue = std::find_if(files.begin(), files.end(), [](const SourceFile& file) {
+    return file.name.ends_with("requirements.yaml");
+  });
+  if (catalogue == files.end()) return {};
+  const auto requirements = Catalogue::load(*catalogue, errors).ids();
+  std::string out;
+  for (const SourceFile& file : files) {
+    if (file.name == catalogue->name) continue;
+    for (const Case& each : load_scenario(file, requirements, errors)) {
+      out += view_of(each.id) + ",\n";
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 int main(int count, char** words) {
@@ -56,6 +77,7 @@ int main(int count, char** words) {
       "const std::vector<SourceFile>& built_in_files() {\n"
       "  static constexpr EmbeddedFile kFiles[] = {\n";
   std::vector<LoadError> errors;
+  std::vector<SourceFile> files;
   for (const std::string name : arguments.subspan(3)) {
     std::ifstream file(std::string(arguments[1]) + "/" + name, std::ios::binary);
     const std::string content{std::istreambuf_iterator<char>(file), {}};
@@ -63,12 +85,18 @@ int main(int count, char** words) {
     const auto root = reader.parse(content);
     if (!file || !root) break;
     out += "{" + view_of(name) + "," + view_of(content) + "," + view_of(encode(*root)) + "},\n";
+    files.push_back({name, content});
   }
   for (const LoadError& error : errors) std::cerr << describe(error) << "\n";
   out +=
       "  };\n"
       "  static const std::vector<SourceFile> files = source_files(kFiles);\n"
-      "  return files;\n}\n\n}  // namespace fencepost::scenario\n\n"
+      "  return files;\n}\n\n"
+      "const std::vector<std::string_view>& built_in_cases() {\n"
+      "  static const std::vector<std::string_view> ids = {\n" +
+      ids_of(files) +
+      "  };\n"
+      "  return ids;\n}\n\n}  // namespace fencepost::scenario\n\n"
       "#pragma GCC diagnostic pop\n";
   std::ofstream(arguments[2], std::ios::binary) << out;
   return errors.empty() ? 0 : 1;

@@ -125,5 +125,13 @@ TEST_F(YamlTreeTest, BuiltInFilesAreEncodedAsTheyAreWritten) {
   EXPECT_THAT(errors_, IsEmpty());
 }
 
+TEST_F(YamlTreeTest, BuiltInCasesAreThoseOfTheBuiltInFiles) {
+  std::vector<std::string_view> ids;
+  const Library library = load_library(built_in_files(), errors_);
+  for (const Case& each : library.cases) ids.push_back(each.id);
+  EXPECT_FALSE(ids.empty());
+  EXPECT_EQ(ids, built_in_cases());
+}
+
 }  // namespace
 }  // namespace fencepost::scenario

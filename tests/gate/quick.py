@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ["FENCEPOST_BUILD_DIR"]) / "dev"
 FENCEPOST = BUILD / "bin/fencepost"
 PROFILES = ("deployed", "documented")
+PYTHON = "/usr/bin/python3"  # as tests/CMakeLists.txt: with Debian's modules
 # What a test costs that has never run here.
 UNKNOWN_COST = 3.0
 
@@ -239,7 +240,7 @@ def faults_of(file):
 
 def python_test(steps, name):
     programs = [BUILD / "bin"] if "programs}" in cmake_line(name) else []
-    steps.check(f"tests/{name}_test.py", ["python3", "-B", f"tests/{name}_test.py", *programs])
+    steps.check(f"tests/{name}_test.py", [PYTHON, "-B", f"tests/{name}_test.py", *programs])
 
 
 def cmake_line(name):
