@@ -274,12 +274,19 @@ def main():
     for file in files:
         kinds[kind_of(file)].append(file)
 
-    steps.check("rules of the repository (tests/style_check.py)", ["python3", "-B", "tests/style_check.py", "."])
-    steps.check("words of comments and texts (tests/words_check.py)", ["python3", "-B", "tests/words_check.py", "."])
+    with concurrent.futures.ThreadPoolExecutor() as beside:
+        for what, script in (("rules of the repository", "style_check"), ("words of comments and texts", "words_check")):
+            beside.submit(steps.check, f"{what} (tests/{script}.py)", [PYTHON, "-B", f"tests/{script}.py", "."])
+        test_all(steps, kinds, options.time)
+    print(f"{'FAILED' if steps.failed else 'ok'}, {steps.elapsed():.1f} s; what lands is decided by ci/test")
+    return 1 if steps.failed else 0
+
+
+def test_all(steps, kinds, allowed):
     built = False
     graph_files = kinds["source"] + kinds["page"]
     if graph_files:
-        built = test_sources(steps, graph_files, options.time)
+        built = test_sources(steps, graph_files, allowed)
     faults = [fault for file in kinds["source"] if re.match(r"reference_store/faults/\w+\.cc$", file)
               for fault in faults_of(file)]
     needs = kinds["scenario"] or kinds["python"] or kinds["document"] or kinds["page"] or faults
@@ -304,8 +311,6 @@ def main():
             "ctest", "--test-dir", BUILD, "--output-on-failure", "-R", f"^corpus_({'|'.join(inputs)})$"])
     for file in kinds["other"]:
         print(f"        {file}: nothing here knows what it can break; ci/test does", flush=True)
-    print(f"{'FAILED' if steps.failed else 'ok'}, {steps.elapsed():.1f} s; what lands is decided by ci/test")
-    return 1 if steps.failed else 0
 
 
 def kind_of(file):
