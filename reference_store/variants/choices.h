@@ -141,7 +141,7 @@ inline constexpr std::array kChoices = {
     Axis{"token-on-unfenced-key", "FT-OPEN-2", {"taken", "refused"}},
     Axis{"token-of-set-not-applied", "FT-OPEN-4", {"dropped", "kept"}},
     Axis{"token-of-vdel-mismatch", "FT-OPEN-4", {"dropped", "kept"}},
-    Axis{"token-after-expiry", "FT-OPEN-5", {"gone", "kept"}},
+    Axis{"token-after-expiry", "FT-OPEN-5", {"gone", "kept", "kept-for-deletions-too"}},
     Axis{"token-ties", "FT-OPEN-6", {"by-node-id", "equal"}},
     Axis{"empty-token", "FT-OPEN-7", {"malformed", "missing"}},
     // Notifications.

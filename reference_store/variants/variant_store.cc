@@ -200,6 +200,12 @@ std::optional<ErrorCode> VariantStore::fencing_error(
   return std::nullopt;
 }
 
+std::optional<hlc::Timestamp> VariantStore::token_of(const std::string& key) const {
+  if (const auto found = entries_.find(key); found != entries_.end()) return found->second.token;
+  const auto left = left_tokens_.find(key);
+  return left != left_tokens_.end() ? std::optional(left->second) : std::nullopt;
+}
+
 VariantAnswer VariantStore::refuse(const std::vector<Objection>& objections,
                                    const Instant& now) const {
   const auto first = std::min_element(objections.begin(), objections.end(),
@@ -225,12 +231,7 @@ VariantAnswer VariantStore::set(const Context& context, std::vector<Objection> o
   const bool denied = std::any_of(objections.begin(), objections.end(), [](const Objection& one) {
     return one.check == Check::kAuthorization;
   });
-  std::optional<hlc::Timestamp> held;
-  if (entry != nullptr) held = entry->token;
-  if (const auto left = left_tokens_.find(command.key);
-      entry == nullptr && left != left_tokens_.end()) {
-    held = left->second;
-  }
+  const std::optional<hlc::Timestamp> held = token_of(command.key);
   if (token.error) {
     objections.push_back({Check::kToken, *token.error});
   } else if (const auto lower = fencing_error(held, token.value)) {
@@ -329,9 +330,9 @@ VariantAnswer VariantStore::remove(const Context& context, std::vector<Objection
   if (token.value && unwanted) objections.push_back({Check::kToken, {}});
   const bool differs =
       *command.verb == Verb::kVdel && entry != nullptr && entry->value != command.value;
-  if (entry != nullptr && !token.error &&
-      !(differs && is_.is<"order-vdel-value", "value-first">())) {
-    if (const auto lower = fencing_error(entry->token, token.value)) {
+  const bool fences = entry != nullptr || is_.is<"token-after-expiry", "kept-for-deletions-too">();
+  if (fences && !token.error && !(differs && is_.is<"order-vdel-value", "value-first">())) {
+    if (const auto lower = fencing_error(token_of(command.key), token.value)) {
       objections.push_back({Check::kFencing, {lower}});
     }
   }
@@ -484,7 +485,7 @@ void VariantStore::expire(const Instant& now, std::vector<Delivery>& out) {
     const std::string key = deadlines_.begin()->second;
     const Entry gone = entries_.at(key);
     erase(key);
-    if (gone.token && is_.is<"token-after-expiry", "kept">()) left_tokens_[key] = *gone.token;
+    if (gone.token && !is_.is<"token-after-expiry", "gone">()) left_tokens_[key] = *gone.token;
     hlc::Timestamp version = gone.version;
     if (is_.is<"version-of-deletion", "fresh">()) version = fresh_version(key, version, now);
     if (is_.is<"quota-of-expired-keys", "counted-for-2-s">()) expired_[key] = now.steady + kCounted;

@@ -72,6 +72,8 @@ class VariantStore final : public Handler {
   [[nodiscard]] Stamp read_property(const codec::Message& request, std::string_view name,
                                     const Instant& now) const;
   [[nodiscard]] std::optional<VariantError> objection_to_timestamp(const Context& context) const;
+  // That of the key, or that an expired one has left.
+  [[nodiscard]] std::optional<hlc::Timestamp> token_of(const std::string& key) const;
   [[nodiscard]] std::optional<codec::ErrorCode> fencing_error(
       const std::optional<hlc::Timestamp>& held,
       const std::optional<hlc::Timestamp>& offered) const;

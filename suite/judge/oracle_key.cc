@@ -33,6 +33,8 @@ class Outcomes {
   void get();
   void set();
   void remove();
+  // What was added since `first` holds of a store whose tokens outlive their keys. (Req: FT-OPEN-5)
+  void outlives_from(std::size_t first);
 
  private:
   [[nodiscard]] std::string_view rule_of(const ReplyFacts& reply) const {
@@ -253,13 +255,14 @@ void Outcomes::set() {
   add_limit_refusals();
   // The other half of FT-OPEN-5: what was added since `first` holds of a store whose tokens outlive
   // their keys. Both halves carry their choice, so that later replies can settle it.
-  if (before_.expired && before_.token != Token::kNone) {
-    for (std::size_t i = first; i < out_.size(); ++i) {
-      if (out_[i].choice.requirement.empty()) {
-        out_[i].choice = {"FT-OPEN-5", asked_.token == nullptr ? "no token" : "a token",
-                          "it outlives the key"};
-      }
-    }
+  if (before_.expired && before_.token != Token::kNone) outlives_from(first);
+}
+
+void Outcomes::outlives_from(std::size_t first) {
+  for (std::size_t i = first; i < out_.size(); ++i) {
+    if (!out_[i].choice.requirement.empty()) continue;
+    out_[i].choice = {"FT-OPEN-5", asked_.token == nullptr ? "no token" : "a token",
+                      "it outlives the key"};
   }
 }
 
@@ -351,6 +354,12 @@ void Outcomes::remove() {
   const bool vdel = asked_.command.verb == Verb::kVdel;
   const OfferedTimestamp token = read_offered(asked_.token, true, asked_);
   add_refusal_of_unneeded(asked_.timestamp, false, "HLC-REQUIRED-OPEN-1");
+  const bool may_outlive = before_.expired && before_.token != Token::kNone;
+  if (may_outlive) {
+    const std::size_t first = out_.size();
+    (void)fence(token);
+    outlives_from(first);
+  }
   if (!before_.exists || before_.token == Token::kNone) {
     // What a token means here is not said. (Req: FT-OPEN-1, FT-OPEN-2)
     if (token.present) {
@@ -369,7 +378,7 @@ void Outcomes::remove() {
   if (!before_.exists) {
     Branch& nothing = add({.kind = ReplyKind::kCount});
     nothing.count = 0;
-    if (before_.expired && before_.token != Token::kNone) {
+    if (may_outlive) {
       // If the token had outlived its key, this may have been the end of it.
       Branch forgotten = nothing;
       forgotten.next.token = Token::kNone;

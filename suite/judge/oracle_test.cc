@@ -22,6 +22,7 @@ constexpr milliseconds kBegin{1'767'225'600'000};
 constexpr std::string_view kClient = "c";
 constexpr std::string_view kOk = "+OK\r\n";
 constexpr std::string_view kSyntaxError = "-ERR syntax error\r\n";
+constexpr std::string_view kTokenRequired = "-ERR a fencing token is required for this request\r\n";
 
 std::string stamp(milliseconds time, std::string_view node = "client") {
   return std::to_string(time.count()) + ":0:" + std::string(node);
@@ -129,6 +130,23 @@ TEST(Oracle, ARequestWithAForbiddenResponseTopicMayBeCarriedOut) {
     const auto next =
         carried_out ? talk.ask({"SET", "k", "w", "NX"}, kOk) : talk.ask({"SET", "k", "w"}, kOk);
     EXPECT_NE(next.answer, Answer::kRejected) << next.because;
+  }
+}
+
+// Req: FT-OPEN-5
+TEST(Oracle, ADeletionOfAnExpiredKeyMayStillNeedItsToken) {
+  for (const std::string_view answer : {std::string_view(":0\r\n"), kTokenRequired}) {
+    Conversation talk;
+    EXPECT_EQ(talk.ask({"SET", "k", "v", "PX", "300"}, kOk, talk.token).answer, Answer::kAccepted);
+    talk.pass(milliseconds{600});
+    const Judgement judgement = talk.ask({"VDEL", "k", "v"}, answer);
+    EXPECT_NE(judgement.answer, Answer::kRejected) << answer << judgement.because;
+  }
+  for (const std::string_view answer : {std::string_view(":1\r\n"), kSyntaxError}) {
+    Conversation talk;
+    EXPECT_EQ(talk.ask({"SET", "k", "v", "PX", "300"}, kOk, talk.token).answer, Answer::kAccepted);
+    talk.pass(milliseconds{600});
+    EXPECT_EQ(talk.ask({"VDEL", "k", "v"}, answer).answer, Answer::kRejected) << answer;
   }
 }
 
