@@ -210,14 +210,14 @@ Moved Stream::moved_by_tls(int result, std::size_t bytes) {
 }
 
 Moved Stream::read(char* into, std::size_t size) {
-  const Moved out = read_before_answer(into, size);
+  Moved out = read_before_answer(into, size);
   acknowledge();
   return out;
 }
 
 Moved Stream::read_before_answer(char* into, std::size_t size) {
   if (tls_ == nullptr) {
-    const Moved out = moved_by_socket(receive_bytes(descriptor(), into, size), true);
+    Moved out = moved_by_socket(receive_bytes(descriptor(), into, size), true);
     unacknowledged_ = unacknowledged_ || out.bytes > 0;
     return out;
   }

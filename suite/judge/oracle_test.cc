@@ -38,7 +38,7 @@ class Conversation {
   explicit Conversation(OracleOptions options = {.clock = {.low_ms = -1, .high_ms = 1},
                                                  .starts_empty = true,
                                                  .limited = false})
-      : oracle_(options) {}
+      : oracle_(std::move(options)) {}
 
   // The judgement on the reply. A SET that applies gets a version.
   Judgement ask(const std::vector<std::string_view>& arguments, std::string_view answer,
