@@ -276,8 +276,8 @@ std::string phases(const run::SuiteResult& result, const scenario::Catalogue& ca
   for (const Phase& phase : phases_of(result)) {
     std::string items;
     for (const run::PhaseFinding& found : phase.findings) {
-      items += fmt::format("<li><b>{}</b> {}\n<pre>{}</pre></li>\n", found.fails ? "✗" : "!",
-                           page::html(finding_headline(found)),
+      items += fmt::format("<li><b>{}</b> {}\n<pre tabindex=\"0\">{}</pre></li>\n",
+                           found.fails ? "✗" : "!", page::html(finding_headline(found)),
                            page::html(finding_evidence(phase, found, catalogue)));
     }
     out += fmt::format("<section class=\"at-once\"><h2>{}</h2>\n{}</section>\n",

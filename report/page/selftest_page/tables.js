@@ -7,7 +7,7 @@ function tableNode(heads, rows, className = '') {
     el(
       'table',
       { class: className },
-      el('thead', {}, el('tr', {}, ...heads.map((head) => el('th', { scope: 'col' }, head)))),
+      el('thead', {}, el('tr', {}, ...heads.map((head) => (head ? el('th', { scope: 'col' }, head) : el('td', {}))))),
       el(
         'tbody',
         {},

@@ -129,7 +129,7 @@ function renderDetail(place) {
 // Bytes that do not speak for themselves.
 function bytesNodes(label, at) {
   if (at < 0 || !run.text(at).includes('\\')) return [];
-  return [el('p', { class: 'label' }, label), el('pre', { class: 'hex' }, hexView(bytesOf(run.text(at))))];
+  return [el('p', { class: 'label' }, label), el('pre', { class: 'hex', tabindex: '0' }, hexView(bytesOf(run.text(at))))];
 }
 
 // --- keys ---

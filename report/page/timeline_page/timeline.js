@@ -347,7 +347,7 @@ function operationTable(run, places, { label, choose, numbers = null, origin = r
     row.addEventListener('click', () => choose(place));
     return row;
   });
-  const head = el('tr', {}, ...heads.map((text) => el('th', { scope: 'col' }, text)));
+  const head = el('tr', {}, ...heads.map((text) => (text ? el('th', { scope: 'col' }, text) : el('td', {}))));
   const table = el('table', {}, el('thead', {}, head), el('tbody', {}, ...rows));
   return el('div', { class: 'witness', role: 'region', tabindex: '0', 'aria-label': label }, table);
 }
