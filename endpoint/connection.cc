@@ -38,6 +38,15 @@ std::string_view first_line(std::string_view bytes) {
   return is_word ? line.substr(0, kMaxLine) : std::string_view{};
 }
 
+// "2.2.1" of "MQTT-2.2.1-3": where the standard says what the packet breaks. 4.13 is about all that
+// is malformed.
+std::string_view section_of(std::string_view statement) {
+  constexpr std::string_view kStandard = "MQTT-";
+  if (!statement.starts_with(kStandard)) return "4.13";
+  statement.remove_prefix(kStandard.size());
+  return statement.substr(0, statement.find('-'));
+}
+
 }  // namespace
 
 Connection::Connection(std::unique_ptr<Stream> stream, PollLoop& loop,
@@ -219,7 +228,8 @@ void Connection::take_packets() {
     auto decoded = wire::decode(std::string_view(in_).substr(done_), most_packet_bytes_);
     if (!decoded) {
       const bool ours = decoded.error().reason == wire::kTooLarge;  // a limit of our own
-      refuse(decoded.error().reason, decoded.error().text, ours ? "" : "4.13");
+      refuse(decoded.error().reason, decoded.error().text,
+             ours ? "" : section_of(decoded.error().statement));
       break;
     }
     if (!*decoded) {

@@ -219,7 +219,9 @@ TEST(Connection, NamesTheSectionOfWhatIsForbidden) {
     return how_it_ended(*client).section;
   };
   EXPECT_EQ(section_of("\xd0\0"s), "3.13");
-  EXPECT_EQ(section_of("\x36\6\0\1t\0\1\0"s), "4.13");
+  EXPECT_EQ(section_of("\x36\6\0\1t\0\1\0"s), "3.3.1");
+  EXPECT_EQ(section_of("\x32\6\0\1t\0\0\0"s), "2.2.1");  // packet identifier 0
+  EXPECT_EQ(section_of("\x30\6\0\1t\2\2\1"s), "4.13");   // properties without an end
   EXPECT_EQ(section_of("\x30\5\0\2t\xff\0"s), "1.5.4");
   EXPECT_EQ(section_of("\x30\xff\xff\xff\x7f"s), "");
   EXPECT_EQ(section_of("\xe0\0"s), "");

@@ -26,8 +26,8 @@ judge::OracleBasis basis_of(codec::DialectId dialect) {
 std::string explained(const search::Rejection& rejection, const workload::Trace& trace) {
   return "operation " + std::to_string(rejection.operation) + ": " +
          std::string(rejection.judgement.requirement) + ": " + rejection.judgement.because +
-         "\nsent " + escape(rejection.request.payload) + "\ngot " +
-         (rejection.reply ? escape(rejection.reply->payload) : "nothing") + "\n" +
+         "\nsent " + (rejection.request ? escape(rejection.request->payload) : "nothing") +
+         "\ngot " + (rejection.reply ? escape(rejection.reply->payload) : "nothing") + "\n" +
          workload::to_text(trace);
 }
 

@@ -95,13 +95,14 @@ search::JudgedRun run_in_process(const workload::Trace& trace, codec::DialectId 
 std::string describe(const search::JudgedRun& run, const workload::Trace& trace) {
   if (!run.rejection) return {};
   const search::Rejection& rejection = *run.rejection;
+  const codec::Message request = rejection.request.value_or(codec::Message{});
   std::string properties;
-  for (const auto& [key, value] : rejection.request.user_properties) {
+  for (const auto& [key, value] : request.user_properties) {
     properties += fmt::format(" {}={}", key, escape(value));
   }
   return fmt::format("operation {}: {}: {}\n{}{}\n{}", rejection.operation,
                      rejection.judgement.requirement, rejection.judgement.because,
-                     escape(rejection.request.payload), properties, workload::to_text(trace));
+                     escape(request.payload), properties, workload::to_text(trace));
 }
 
 // The documents by which the store is right.

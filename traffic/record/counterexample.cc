@@ -290,7 +290,8 @@ std::string search_command(const ExploreRun& run, const std::string& which) {
 }
 
 std::vector<std::string> rejection_lines(const search::JudgedRun& run) {
-  std::vector<std::string> out = {"sent      " + escape(run.rejection->request.payload)};
+  std::vector<std::string> out;
+  if (run.rejection->request) out.push_back("sent      " + escape(run.rejection->request->payload));
   if (run.rejection->reply) out.push_back("received  " + escape(run.rejection->reply->payload));
   const std::vector<std::string> packets = lines_of(run.packets);
   const std::size_t left_out = packets.size() - std::min(packets.size(), kLastPackets);
@@ -308,7 +309,7 @@ std::string rejection_text(const search::JudgedRun& run, const workload::Trace& 
       fmt::format("\nREJECTED  {}\n", wrapped(heading(rejection.judgement, catalogue), 10));
   out += fmt::format("  because   {}\n", wrapped(rejection.judgement.because, 12));
   out += fmt::format("  at        operation {} of {}\n", rejection.operation + 1, trace.size());
-  out += fmt::format("  sent      {}\n", message_text(rejection.request));
+  if (rejection.request) out += fmt::format("  sent      {}\n", message_text(*rejection.request));
   if (rejection.reply) {
     const bool cut = rejection.reply_bytes > rejection.reply->payload.size();
     out += fmt::format("  received  {}{}\n", message_text(*rejection.reply),

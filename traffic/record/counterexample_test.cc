@@ -187,10 +187,10 @@ TEST_F(CounterexampleTest, IsFoundAgainAsItWas) {
 
 search::JudgedRun rejected_run() {
   search::JudgedRun out;
-  out.rejection =
-      search::Rejection{.operation = 1,
-                        .judgement = {.requirement = "X-1", .because = "so"},
-                        .request = {.payload = "*1\r\n", .user_properties = {{"a", "b"}}}};
+  out.rejection = search::Rejection{
+      .operation = 1,
+      .judgement = {.requirement = "X-1", .because = "so"},
+      .request = codec::Message{.payload = "*1\r\n", .user_properties = {{"a", "b"}}}};
   return out;
 }
 
@@ -220,6 +220,8 @@ TEST(RejectionText, HasTheBytesAndTheLastPackets) {
   EXPECT_EQ(std::count(all.begin(), all.end(), '\n'),
             std::count(text.begin(), text.end(), '\n') + 2);
   EXPECT_THAT(all, Not(HasSubstr("last packets")));
+  run.rejection->request.reset();  // what came unasked
+  EXPECT_THAT(rejection_text(run, trace, false, {}), Not(HasSubstr("\n  sent")));
 }
 
 // --- files ---------------------------------------------------------------------------------------

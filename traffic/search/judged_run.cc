@@ -263,7 +263,7 @@ class Run {
     return out;
   }
 
-  void take(const judge::Judgement& judgement, const codec::Message& request,
+  void take(const judge::Judgement& judgement, const std::optional<codec::Message>& request,
             const codec::Message* reply) {
     if (judgement.answer == judge::Answer::kUndecidable) {
       ++out_.undecidable;
@@ -384,7 +384,7 @@ class Run {
     if (!end || end->section.empty()) return false;
     const auto& exchanges = connection.exchanges();
     take(judge::rejected(run::kBrokerRule, "MQTT 5, " + end->section + ": " + end->text),
-         exchanges.empty() ? codec::Message{} : exchanges.back().request, nullptr);
+         exchanges.empty() ? std::nullopt : std::optional(exchanges.back().request), nullptr);
     return true;
   }
 
@@ -406,7 +406,7 @@ class Run {
           // A PUBACK, of which the oracle knows nothing. (Req: ENV-PUBACK-1)
           const auto& exchanges = connection.exchanges();
           take(judge::rejected(first.rule, first.text.text()),
-               exchanges.empty() ? codec::Message{} : exchanges.back().request, nullptr);
+               exchanges.empty() ? std::nullopt : std::optional(exchanges.back().request), nullptr);
         }
       } else if (!notifications.empty()) {
         judge_unasked(connection, notifications.front().message, time.value_or(now()));
@@ -422,7 +422,7 @@ class Run {
   void judge_unasked(const run::RequestClient& connection, const codec::Message& message,
                      endpoint::Duration time) {
     keep(Packet::Kind::kReceived, connection.client_id(), time, message);
-    take(oracle_.notified(connection.client_id(), message, time), message, &message);
+    take(oracle_.notified(connection.client_id(), message, time), std::nullopt, &message);
   }
 
   // A last request of each client: no notification can hide behind its reply.
