@@ -270,10 +270,10 @@ class Explore(harness.FolderTest):
 
     def test_a_shell_that_allows_few_open_files(self):
         """Most allow 1,024. What the machine allows beyond that is used; where that is no more, less runs in parallel."""
-        for limit, time, said in (("ulimit -Sn 1024", "1m", "no rule is broken in all 5819 workloads"),
-                                  ("ulimit -n 1024", "2s", "none of which breaks a rule")):
+        for limit, time, said in (("ulimit -Sn 1024", "1m", "no rule is broken in its 1455 workloads"),
+                                  ("ulimit -n 1024", "1s", "none of which breaks a rule")):
             done = harness.run_command("sh", "-c", limit + '; exec "$0" "$@"', harness.FENCEPOST, "explore", "--endpoint",
-                                       "embedded", "--exhaustive", "1", "--duration", time)
+                                       "embedded", "--exhaustive", "1", "--shard", "1/4", "--duration", time)
             self.assertIn(said, done.stdout, done.stdout + done.stderr)
 
     def test_an_endpoint_that_is_not_there(self):

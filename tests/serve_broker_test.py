@@ -60,7 +60,7 @@ class ServeBroker(FolderTest):
         self.assertEqual(1, done.returncode, done.stdout[-2000:])
         self.assertEqual({"failed"}, {case["verdict"] for case in self.load("failed.json")["cases"]})
         # Searches know it, too: a registration may outlast a connection.
-        done = run("explore", "--duration", "3s", "--descriptor", descriptor)
+        done = run("explore", "--duration", "1s", "--descriptor", descriptor)
         self.assertEqual(0, done.returncode, done.stdout[-2000:])
         server.send_signal(signal.SIGINT)
         self.assertEqual(0, server.wait(HANG), self.said())

@@ -74,7 +74,7 @@ def parts_of_the_gate(full):
     # See tests/harness.py and base/gate.h; and of random inputs half as many as by default.
     tests = {} if full else {"FENCEPOST_GATE": "1", "RC_PARAMS": "max_success=50"}
     return [
-        Part("format", ["ci/tidy", "--format"], "build"),
+        Part("format", ["ci/tidy", "--format"], "format"),
         # As ci/certify builds it, so that nothing is compiled twice: warnings are errors in the other builds.
         Part("build release", ["ci/build", "release", "system_tests", *(["full_tests"] if full else [])], "build",
              environment={"FENCEPOST_WARNINGS_AS_ERRORS": "OFF"}),

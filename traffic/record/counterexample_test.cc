@@ -220,7 +220,7 @@ TEST(RejectionText, HasTheBytesAndTheLastPackets) {
   EXPECT_EQ(std::count(all.begin(), all.end(), '\n'),
             std::count(text.begin(), text.end(), '\n') + 2);
   EXPECT_THAT(all, Not(HasSubstr("last packets")));
-  run.rejection->request.reset();  // what came unasked
+  run.rejection->request.reset();  // what came without a request
   EXPECT_THAT(rejection_text(run, trace, false, {}), Not(HasSubstr("\n  sent")));
 }
 

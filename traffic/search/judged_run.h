@@ -56,7 +56,7 @@ struct JudgedRunOptions {
 struct Rejection {
   std::size_t operation = 0;  // of the trace
   judge::Judgement judgement{};
-  std::optional<codec::Message> request{};  // the one that was judged; none of what came unasked
+  std::optional<codec::Message> request{};  // the one that was judged; none of a notification
   std::optional<codec::Message> reply{};
   std::size_t reply_bytes = 0;  // of its payload, before it was cut
 };
