@@ -250,6 +250,12 @@ void RequestClient::take_message(codec::Message message, Duration time) {
     note("this belongs to a request from before this case");
     return;
   }
+  // A response that was published with RETAIN: it comes again after each subscription to its topic.
+  // (MQTT 5, 3.3.1.3; Req: ENV-RESPONSE-OPEN-1)
+  if (exchange == nullptr && message.retain && !notifies) {
+    note("the broker has retained this message");
+    return;
+  }
   if (exchange == nullptr && floods(message)) return;
   held_.add(size_of(message));
   received_->insert(digest(message));
