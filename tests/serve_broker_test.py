@@ -10,7 +10,7 @@ from harness import FENCEPOST, HANG, FolderTest, free_port, main, must, run, wai
 
 # What a client of a broker cannot know or do: docs/CLIENTS.md.
 DESCRIPTOR = "url: {}\ncapabilities: {{store_in_broker: false}}\n"
-NEEDS_BROKER = 24
+NEEDS_BROKER = 25
 # All of these, and those where the transport counts.
 AREAS = ("delete", "envelope", "expiry", "fencing", "get", "interop", "lifecycle", "lock", "notify", "set")
 REQUESTS = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"

@@ -106,6 +106,8 @@ class Suspicion {
       add("SET-PX-1");
       add("SET-PX-4");
       add(past_.retimed);
+      // Any earlier PX that still counts makes a renewal too late, too.
+      if (past_.retimed == "SET-NEX-5") add("SET-PX-5");
     } else if (!before_.exists) {
       add(past_.removal);
     }

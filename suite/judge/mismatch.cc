@@ -293,6 +293,8 @@ bool may_break(Mismatch kind, std::string_view rule) {
     return !is_one_of({"NTF-TOPIC-", "NTF-FORMAT-", "NTF-SET-", "NTF-DEL-", "NTF-VALUE-",
                        "NTF-VERSION-", "LIMIT-VALUE-"});
   }
+  // Of versions. A lock that is not given again has none.
+  if (kind == Mismatch::kReply) return rule != "LOCK-TOKEN-4";
   return kind != Mismatch::kNotificationValue || !is_one_of({"NTF-SEND-", "NTF-TOPIC-"});
 }
 

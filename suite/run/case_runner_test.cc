@@ -387,23 +387,6 @@ TEST(CaseRunnerWrongReply, ForgivesARedeliveryThatIsMarkedAsOne) {
               {{wrong_reply(Verb::kSet, [](Message& m) { m.duplicate = true; }), "passed"}});
 }
 
-TEST(CaseRunnerWrongReply, ForgivesAResponseThatTheBrokerHasRetained) {
-  const auto retained = [](std::string topic) {
-    return changed(reference_store(), [=](const Published& request, Effects& effects) {
-      if (verb_of(request) != Verb::kGet) return;
-      effects.insert(effects.begin(), effects.back());
-      Message& first = std::get<endpoint::MessageReceived>(effects.front().what).message;
-      first.retain = true;
-      first.correlation_data = "of an earlier request";
-      if (!topic.empty()) first.topic = topic;
-    });
-  };
-  const scenario::Case test_case = case_of({.steps = "- {get: k, expect: missing}\n"});
-  EXPECT_EQ(outcome_text(retained(""), test_case), "passed");
-  EXPECT_THAT(outcome_text(retained(std::string(codec::kStorePrefix) + "/x"), test_case),
-              StartsWith("failed 1 "));
-}
-
 // --- requests that must not be answered --------------------------------------------------------
 
 constexpr const char* kUnanswered = R"(

@@ -194,5 +194,23 @@ clients:
   EXPECT_EQ(options.will->payload, "gone");
 }
 
+// Req: ENV-RESPONSE-OPEN-1
+TEST(CaseRunnerUnspecified, ResponsesMayBeRetained) {
+  const auto retained = [](std::string topic) {
+    return changed(reference_store(), [=](const Published& request, Effects& effects) {
+      if (verb_of(request) != Verb::kGet) return;
+      effects.insert(effects.begin(), effects.back());
+      Message& first = std::get<endpoint::MessageReceived>(effects.front().what).message;
+      first.retain = true;
+      first.correlation_data = "of an earlier request";
+      if (!topic.empty()) first.topic = topic;
+    });
+  };
+  const scenario::Case test_case = case_of({.steps = "- {get: k, expect: missing}\n"});
+  EXPECT_EQ(outcome_text(retained(""), test_case), "passed");
+  EXPECT_THAT(outcome_text(retained(std::string(codec::kStorePrefix) + "/x"), test_case),
+              StartsWith("failed 1 "));
+}
+
 }  // namespace
 }  // namespace fencepost::run
