@@ -209,9 +209,13 @@ class Reader {
 
 ReadRequest refused(std::optional<ErrorCode> code) { return {.error = VariantError{code}}; }
 
-// `GET key CR LF`, or the greeting `HELLO 3`.
+// `GET key CR LF`, another line that begins with a letter, or the greeting `HELLO 3`.
 bool looks_inline(std::string_view payload) {
-  if (payload.starts_with("HELLO")) return true;
+  const char first = payload.empty() ? '\0' : payload[0];
+  const bool is_letter = (first >= 'A' && first <= 'Z') || (first >= 'a' && first <= 'z');
+  const bool is_line =
+      is_letter && payload.size() > 2 && payload.find("\r\n") == payload.size() - 2;
+  if (is_line || payload.starts_with("HELLO")) return true;
   return std::any_of(kVerbs.begin(), kVerbs.end(), [&](std::string_view verb) {
     return payload.starts_with(verb) && payload.size() > verb.size() && payload[verb.size()] == ' ';
   });

@@ -67,7 +67,12 @@ bool is_open_framing(std::string_view payload, const codec::DecodeError& error) 
 // as it goes refuses that first. (Req: ERR-ORDER-OPEN-1)
 bool may_be_unknown_verb(std::string_view payload) {
   const std::size_t first = payload.find("\r\n");
-  if (!payload.starts_with('*') || first == std::string_view::npos) return false;
+  if (first == std::string_view::npos) return false;
+  // A line of text is a request to a store that takes inline commands. (Req: RESP-INLINE-OPEN-1)
+  constexpr std::string_view kTypes = "*$+-:_#,(=~%>|!;";
+  const bool is_text = payload[0] > ' ' && payload[0] <= '~';
+  if (is_text && kTypes.find(payload[0]) == std::string_view::npos) return true;
+  if (!payload.starts_with('*')) return false;
   std::string_view rest = payload.substr(first + 2);
   const std::size_t length = rest.find("\r\n");
   if (!rest.starts_with('$') || length == std::string_view::npos) return false;

@@ -66,6 +66,24 @@ class Conversation {
     return oracle_.judge(client, exchange);
   }
 
+  // The same of any payload.
+  Judgement ask_raw(std::string payload, std::string_view answer) {
+    now_ += milliseconds{10};
+    codec::Message request;
+    request.topic = codec::kRequestTopic;
+    request.payload = std::move(payload);
+    request.response_topic = codec::recommended_response_topic(client);
+    request.correlation_data = "1";
+    codec::Message reply;
+    reply.topic = *request.response_topic;
+    reply.correlation_data = request.correlation_data;
+    reply.payload = answer;
+    reply.user_properties.emplace_back("__stat", "200");
+    Exchange exchange(std::move(request), now_, now_.count());
+    exchange.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
+    return oracle_.judge(client, exchange);
+  }
+
   // A request with a response topic that is forbidden, and no reply.
   Judgement ask_in_vain(const std::vector<std::string_view>& arguments) {
     now_ += milliseconds{10};
@@ -497,6 +515,21 @@ TEST(OracleRequirement, IsNotThatOfAClockThatNobodyKnows) {
   Conversation store({.clock = {}, .starts_empty = true, .limited = false});
   ASSERT_EQ(store.ask({"SET", "k", "v"}, kOk).answer, Answer::kAccepted);
   expect_broken(store.ask({"SET", "k", "other", "NX"}, kOk), "SET-NX-2");
+}
+
+// To a store that takes inline commands it is one of an unknown verb. (Req: RESP-INLINE-OPEN-1)
+TEST(OracleRequirement, LeavesOpenWhichErrorALineOfTextGets) {
+  constexpr std::string_view kUnknown = "-ERR unknown command\r\n";
+  for (const char* line : {"A*2\r\n$3\r\nDEL\r\n$1\r\nk\r\n", "2\r\n", "PING k\r\n"}) {
+    Conversation store;
+    EXPECT_EQ(store.ask_raw(line, kUnknown).answer, Answer::kUndecidable) << line;
+    EXPECT_EQ(store.ask_raw(line, kSyntaxError).answer, Answer::kAccepted) << line;
+    EXPECT_EQ(store.ask_raw(line, "+OK\r\n").answer, Answer::kRejected) << line;
+  }
+  for (const char* other : {"hello", "*x\r\n", "\x01\r\n"}) {
+    Conversation store;
+    expect_broken(store.ask_raw(other, kUnknown), "ERR-SYNTAX-1");
+  }
 }
 
 // A text that changes is not a SET that was not applied.

@@ -48,14 +48,16 @@ bool differ_in_node_alone(const hlc::Timestamp& one, const hlc::Timestamp& other
 MaybeProblem compare(const scenario::TimestampCheck& check, const judge::Exchange* exchange,
                      const hlc::Timestamp& seen, const std::string& text,
                      const SavedTimestamps& saved) {
+  // As the store has spelled it, so that what is equal looks equal.
+  const auto spelled = [&](const std::string& name, const hlc::Timestamp& timestamp) {
+    const auto found = saved.find(name);
+    return found == saved.end() ? hlc::format(timestamp) : found->second.text;
+  };
   const auto wanted = check.equals ? named_timestamp(*check.equals, exchange, saved) : std::nullopt;
   if (wanted && *wanted != seen) {
-    const auto found = saved.find(*check.equals);
     return Problem{
         .message = Phrase("the version is not the one saved as ").name(*check.equals),
-        .expected = Phrase("__ts equal to ")
-                        .version(found == saved.end() ? hlc::format(*wanted) : found->second.text)
-                        .means("__ts"),
+        .expected = Phrase("__ts equal to ").version(spelled(*check.equals, *wanted)).means("__ts"),
         .actual = shown(text),
         .kind = judge::Mismatch::kVersionOther};
   }
@@ -72,7 +74,7 @@ MaybeProblem compare(const scenario::TimestampCheck& check, const judge::Exchang
         .message = name == "sent"
                        ? "the version is not greater than the request's timestamp"
                        : Phrase("the version is not greater than the one saved as ").name(name),
-        .expected = Phrase("__ts greater than ").version(hlc::format(*other)).means("__ts"),
+        .expected = Phrase("__ts greater than ").version(spelled(name, *other)).means("__ts"),
         .actual = shown(text),
         .kind = name == "sent" ? judge::Mismatch::kVersionNotGreater
                                : judge::Mismatch::kVersionNotLater};
