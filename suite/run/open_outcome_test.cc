@@ -196,7 +196,7 @@ clients:
 
 // Req: ENV-RESPONSE-OPEN-1
 TEST(CaseRunnerUnspecified, ResponsesMayBeRetained) {
-  const auto retained = [](std::string topic) {
+  const auto retained = [](const std::string& topic) {
     return changed(reference_store(), [=](const Published& request, Effects& effects) {
       if (verb_of(request) != Verb::kGet) return;
       effects.insert(effects.begin(), effects.back());
