@@ -224,11 +224,11 @@ class Run {
       keep(Packet::Kind::kReceived, connection->client_id(), exchange.reply->time, *reply);
       learn(operation, exchange);
     }
-    take(judgement, exchange.request, reply);
+    take(judgement, &exchange.request, reply);
     // The notifications that came before the reply, and those that should have.
     for (std::size_t client = 0; client < connections_.size(); ++client) hand_over(client);
     if (has_ended() || reply == nullptr) return;
-    take(oracle_.missing(connection->client_id(), exchange.sent), exchange.request, reply);
+    take(oracle_.missing(connection->client_id(), exchange.sent), &exchange.request, reply);
   }
 
   // Writes the acknowledgements that wait for a request.
@@ -263,7 +263,8 @@ class Run {
     return out;
   }
 
-  void take(const judge::Judgement& judgement, const std::optional<codec::Message>& request,
+  // Null: nothing was asked for, or nothing came.
+  void take(const judge::Judgement& judgement, const codec::Message* request,
             const codec::Message* reply) {
     if (judgement.answer == judge::Answer::kUndecidable) {
       ++out_.undecidable;
@@ -274,8 +275,9 @@ class Run {
       ++out_.known;
       return;
     }
-    out_.rejection = Rejection{
-        .operation = std::min(at_, trace_.size() - 1), .judgement = judgement, .request = request};
+    out_.rejection =
+        Rejection{.operation = std::min(at_, trace_.size() - 1), .judgement = judgement};
+    if (request != nullptr) out_.rejection->request = *request;
     if (reply == nullptr) return;
     out_.rejection->reply = cut(*reply);
     out_.rejection->reply_bytes = reply->payload.size();
@@ -384,7 +386,7 @@ class Run {
     if (!end || end->section.empty()) return false;
     const auto& exchanges = connection.exchanges();
     take(judge::rejected(run::kBrokerRule, "MQTT 5, " + end->section + ": " + end->text),
-         exchanges.empty() ? std::nullopt : std::optional(exchanges.back().request), nullptr);
+         exchanges.empty() ? nullptr : &exchanges.back().request, nullptr);
     return true;
   }
 
@@ -406,7 +408,7 @@ class Run {
           // A PUBACK, of which the oracle knows nothing. (Req: ENV-PUBACK-1)
           const auto& exchanges = connection.exchanges();
           take(judge::rejected(first.rule, first.text.text()),
-               exchanges.empty() ? std::nullopt : std::optional(exchanges.back().request), nullptr);
+               exchanges.empty() ? nullptr : &exchanges.back().request, nullptr);
         }
       } else if (!notifications.empty()) {
         judge_unasked(connection, notifications.front().message, time.value_or(now()));
@@ -422,7 +424,7 @@ class Run {
   void judge_unasked(const run::RequestClient& connection, const codec::Message& message,
                      endpoint::Duration time) {
     keep(Packet::Kind::kReceived, connection.client_id(), time, message);
-    take(oracle_.notified(connection.client_id(), message, time), std::nullopt, &message);
+    take(oracle_.notified(connection.client_id(), message, time), nullptr, &message);
   }
 
   // A last request of each client: no notification can hide behind its reply.
