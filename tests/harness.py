@@ -55,6 +55,8 @@ SOON = 60
 FOR_WANT_OF_TIME = re.compile(
     r"^the reply came \d+ ms after \S+, when it no longer proves anything"
     r"|^whether a timestamp -?\d+ ms ahead of our clock may be (refused|accepted) depends on the store's clock")
+# For shells: while the process $1 runs. Where process 1 reaps nothing, as in many containers, what has ended stays as a zombie.
+STILL_RUNS = "grep -qs '^State:[[:space:]]*[^Z[:space:]]' /proc/$1/status"
 # No broker listens there: the port is only root's, and nobody's.
 NOBODY = "mqtt://127.0.0.1:1"
 # A file of cases that each conforming store passes.

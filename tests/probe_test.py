@@ -228,8 +228,8 @@ class Restarted(ProbeTest):
         config = self.write("broker.conf", harness.mosquitto_config(port, "allow_anonymous true", f"plugin {PLUGIN}",
                                                                     f"pid_file {pid_file}"))
         preload = f"LD_PRELOAD={shlex.quote(PRELOAD)} " if PRELOAD else ""
-        script = self.write("restart", "#!/bin/sh\nset -e\nif [ -e pid ]; then old=$(cat pid); kill $old\n"
-                                       "while kill -0 $old 2>/dev/null; do sleep 0.01; done; fi\n"
+        script = self.write("restart", "#!/bin/sh\nset -e\nif [ -e pid ]; then set -- $(cat pid); kill $1\n"
+                                       f"while {harness.STILL_RUNS}; do sleep 0.01; done; fi\n"
                                        f"{preload}{MOSQUITTO} -c {shlex.quote(str(config))} -d\necho again >> log\n")
         script.chmod(0o700)
 

@@ -199,7 +199,8 @@ class Stress(harness.FolderTest):
             f"plugin {plugin}"))
         self.write("start.sh", f"mosquitto -d -c {config}\n"
                    f"until [ -s pid ] && mosquitto_pub -p {port} -t x -m x; do sleep 0.1; done\n")
-        self.write("kill.sh", "kill -9 $(cat pid)\nwhile kill -0 $(cat pid); do sleep 0.01; done\nrm pid\n. ./start.sh\n")
+        self.write("kill.sh", f"set -- $(cat pid)\nkill -9 $1\nwhile {harness.STILL_RUNS}; do sleep 0.01; done\n"
+                   "rm pid\n. ./start.sh\n")
         harness.must("sh", "start.sh", cwd=self.folder)
         self.addCleanup(lambda: harness.run_command("sh", "-c", "kill -9 $(cat pid)", cwd=self.folder))
         self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{kill: . ./kill.sh}}\ndurability: kill\n")
