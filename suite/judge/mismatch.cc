@@ -293,7 +293,7 @@ bool may_break(Mismatch kind, std::string_view rule) {
     return !is_one_of({"NTF-TOPIC-", "NTF-FORMAT-", "NTF-SET-", "NTF-DEL-", "NTF-VALUE-",
                        "NTF-VERSION-", "LIMIT-VALUE-"});
   }
-  // Of versions. A lock that is not given again has none.
+  // The rule is about the version that comes with a lock: another reply than +OK gives no lock.
   if (kind == Mismatch::kReply) return rule != "LOCK-TOKEN-4";
   return kind != Mismatch::kNotificationValue || !is_one_of({"NTF-SEND-", "NTF-TOPIC-"});
 }

@@ -43,45 +43,23 @@ class Conversation {
   // The judgement on the reply. A SET that applies gets a version.
   Judgement ask(const std::vector<std::string_view>& arguments, std::string_view answer,
                 const std::string& ft = {}, const std::optional<std::string>& ts = {}) {
-    now_ += milliseconds{10};
-    codec::Message request;
-    request.topic = codec::kRequestTopic;
-    request.payload = codec::encode_command(arguments);
-    request.response_topic = codec::recommended_response_topic(client);
-    request.correlation_data = "1";
     const bool sets = arguments.front() == "SET";
-    if (sets || ts) request.user_properties.emplace_back("__ts", ts.value_or(stamp(now_)));
+    codec::Message request{.payload = codec::encode_command(arguments)};
+    if (sets || ts) {
+      request.user_properties.emplace_back("__ts", ts.value_or(stamp(now_ + milliseconds{10})));
+    }
     if (!ft.empty()) request.user_properties.emplace_back("__ft", ft);
-    codec::Message reply;
-    reply.topic = *request.response_topic;
-    reply.correlation_data = request.correlation_data;
-    reply.payload = answer;
-    reply.user_properties.emplace_back("__stat", "200");
+    codec::Message reply{.payload = std::string(answer)};
     if (sets && answer == kOk) {
-      last_version = stamp(now_ + milliseconds{1}, "store");
+      last_version = stamp(now_ + milliseconds{11}, "store");
       reply.user_properties.emplace_back("__ts", last_version);
     }
-    Exchange exchange(std::move(request), now_, now_.count());
-    exchange.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
-    return oracle_.judge(client, exchange);
+    return exchange(std::move(request), std::move(reply));
   }
 
   // The same of any payload.
   Judgement ask_raw(std::string payload, std::string_view answer) {
-    now_ += milliseconds{10};
-    codec::Message request;
-    request.topic = codec::kRequestTopic;
-    request.payload = std::move(payload);
-    request.response_topic = codec::recommended_response_topic(client);
-    request.correlation_data = "1";
-    codec::Message reply;
-    reply.topic = *request.response_topic;
-    reply.correlation_data = request.correlation_data;
-    reply.payload = answer;
-    reply.user_properties.emplace_back("__stat", "200");
-    Exchange exchange(std::move(request), now_, now_.count());
-    exchange.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
-    return oracle_.judge(client, exchange);
+    return exchange({.payload = std::move(payload)}, {.payload = std::string(answer)});
   }
 
   // A request with a response topic that is forbidden, and no reply.
@@ -127,6 +105,20 @@ class Conversation {
   }
 
  private:
+  // The judgement on the reply to a request, 10 ms after the last one.
+  Judgement exchange(codec::Message request, codec::Message reply) {
+    now_ += milliseconds{10};
+    request.topic = codec::kRequestTopic;
+    request.response_topic = codec::recommended_response_topic(client);
+    request.correlation_data = "1";
+    reply.topic = *request.response_topic;
+    reply.correlation_data = request.correlation_data;
+    reply.user_properties.emplace_back("__stat", "200");
+    Exchange out(std::move(request), now_, now_.count());
+    out.reply.emplace(std::move(reply), now_ + milliseconds{1}, now_.count() + 1);
+    return oracle_.judge(client, out);
+  }
+
   milliseconds now_ = kBegin;
   Oracle oracle_;
 };
