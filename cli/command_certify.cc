@@ -132,7 +132,7 @@ std::string shown_url(const std::string& text) {
 
 // Everything that a run needs, made from the options.
 struct Plan {
-  scenario::Library library;
+  const scenario::Library& library;
   std::vector<const scenario::Case*> cases;
   target::Descriptor descriptor;
   run::SuiteOptions suite;
@@ -281,7 +281,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
   if (!choose_last_failed(options)) return std::nullopt;
   auto against = read_against(options);
   if (!against) return std::nullopt;
-  auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return std::nullopt;
   const bool all_cases = !run::is_filtered(options.selection) && options.last_failed.empty() &&
                          options.scenarios.empty();
@@ -297,7 +297,7 @@ std::optional<Plan> make_plan(CertifyOptions& options) {
     print_error(baseline.error());
     return std::nullopt;
   }
-  Plan plan{.library = std::move(*library),
+  Plan plan{.library = *library,
             .cases = {},
             .descriptor = std::move(basis->descriptor),
             .suite = {},

@@ -253,7 +253,7 @@ run::ExitCode write_site(const CompareOptions& options, const scenario::Library&
 
 run::ExitCode compare(const CompareOptions& options) {
   if (!succeeded(report::check_writable(options.written))) return run::ExitCode::kUsage;
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   if (!options.site.empty()) return write_site(options, *library);
   std::vector<report::Column> columns;

@@ -298,7 +298,7 @@ run::ExitCode explore(const ExploreOptions& options) {
   if (!basis) return run::ExitCode::kUsage;
   auto disturb = read_disturbances(options, basis->settings.seed);
   if (!disturb || !fit_to_search(*disturb, options)) return run::ExitCode::kUsage;
-  const auto library = open_library({});
+  const auto* library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   ExploreRun run{
       {.call = {.program = options.program,

@@ -305,7 +305,7 @@ run::ExitCode judge(const JudgeOptions& options) {
         text::shell_word(options.file)));
     return run::ExitCode::kUsage;
   }
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   if (!options.quiet) {
     text::print(

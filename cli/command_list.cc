@@ -1,6 +1,7 @@
 // The commands that only read: list, explain, lint.
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -93,32 +94,35 @@ void print_errors(const std::vector<scenario::LoadError>& errors,
 
 }  // namespace
 
-std::optional<scenario::Library> open_library(const std::string& scenarios) {
-  std::vector<scenario::SourceFile> files = scenario::built_in_files();
+const scenario::Library* open_library(const std::string& scenarios) {
+  std::vector<scenario::SourceFile> own;
   if (!scenarios.empty()) {
     auto read = scenario::read_files(scenarios);
     if (!read) {
       print_error("fencepost: {}\n", read.error());
-      return std::nullopt;
+      return nullptr;
     }
     if (read->empty()) {
       print_error("fencepost: no *.yaml in the folder {}\n", scenarios);
-      return std::nullopt;
+      return nullptr;
     }
-    files = std::move(*read);
+    own = std::move(*read);
   }
+  const auto& files = scenarios.empty() ? scenario::built_in_files() : own;
+  // Never destroyed: that takes a tenth as long as loading it, and the program ends then anyhow.
+  static auto& opened = *new std::deque<scenario::Library>;
   std::vector<scenario::LoadError> errors;
-  scenario::Library library = load_library(files, errors);
+  scenario::Library& library = opened.emplace_back(load_library(files, errors));
   print_errors(errors, files);
   if (!errors.empty()) {
     text::print(
         stderr,
         "fencepost: {} error{} in the scenario files; scenarios/FORMAT.md describes the format\n",
         errors.size(), errors.size() == 1 ? "" : "s");
-    return std::nullopt;
+    return nullptr;
   }
   if (!scenarios.empty()) library.missing = scenario::missing_cases(library.cases);
-  return library;
+  return &library;
 }
 
 void print_capability(const run::Capability& row) {
@@ -256,7 +260,7 @@ run::ExitCode list_requirements(const scenario::Catalogue& catalogue, const List
 run::ExitCode list(const ListOptions& options) {
   if (options.what == "capabilities") return list_capabilities(options.json);
   if (options.what == "faults") return list_faults(options.json);
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   if (options.what == "choices") return list_choices(library->catalogue, options.json);
   if (options.what == "requirements") return list_requirements(library->catalogue, options);
@@ -307,7 +311,7 @@ run::ExitCode explain_nearly(const std::string& id, const scenario::Library& lib
 }
 
 run::ExitCode explain(const std::string& id, const std::string& scenarios) {
-  const auto library = open_library(scenarios);
+  const auto* library = open_library(scenarios);
   if (!library) return run::ExitCode::kUsage;
   const matrix::ExplainOptions how{.width = text::terminal_width(stdout),
                                    .colour = report::console_options(stdout).colour,

@@ -38,7 +38,7 @@ bool read_report(const std::string& path, matrix::Matrix& matrix) {
 }  // namespace
 
 run::ExitCode matrix(const MatrixOptions& options) {
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   matrix::Matrix matrix = matrix::make_matrix(*library);
   add_client_cases(matrix, client_cases_by_rule(library->catalogue));

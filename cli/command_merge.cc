@@ -31,7 +31,7 @@ void print_parts(const report::Report& merged) {
 
 run::ExitCode merge(const MergeOptions& options) {
   if (!succeeded(report::check_writable(options.reports))) return run::ExitCode::kUsage;
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   std::vector<report::Report> reports;
   bool bad = false;

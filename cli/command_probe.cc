@@ -100,7 +100,7 @@ run::ExitCode report(const ProbeOptions& options, const target::Findings& findin
 }  // namespace
 
 run::ExitCode probe(const ProbeOptions& options) {
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   const auto descriptor = read_descriptor({options.endpoint, options.descriptor});
   if (!library || !descriptor) return run::ExitCode::kUsage;
   if (!options.out.empty() && !succeeded(report::check_writable(options.out))) {

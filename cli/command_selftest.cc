@@ -135,7 +135,7 @@ run::ExitCode selftest_right(const SelftestOptions& command, const scenario::Lib
 }  // namespace
 
 run::ExitCode selftest(const SelftestOptions& command) {
-  const auto library = open_library({});
+  const auto* library = open_library({});
   if (!library) return run::ExitCode::kUsage;
   if (command.right > 0) return selftest_right(command, *library);
   if (command.pairs > 0) return selftest_pairs(command, *library);

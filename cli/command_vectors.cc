@@ -11,7 +11,7 @@ run::ExitCode vectors(const VectorsOptions& options) {
   const auto profile = codec::profile_named(options.profile);
   if (!profile) return run::ExitCode::kUsage;  // the option takes no other word
   if (!succeeded(report::check_writable(options.json))) return run::ExitCode::kUsage;
-  const auto library = open_library(options.scenarios);
+  const auto* library = open_library(options.scenarios);
   if (!library) return run::ExitCode::kUsage;
   auto cases = select(library->cases, options.selection);
   if (cases.empty()) {

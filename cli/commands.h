@@ -405,8 +405,8 @@ struct SelftestOptions {
 // expectation is checked by nothing. See selftest.h.
 [[nodiscard]] run::ExitCode selftest(const SelftestOptions& command);
 
-// The library that `scenarios` names (empty: the built-in one); std::nullopt when it has errors,
-// which were printed to standard error.
-[[nodiscard]] std::optional<scenario::Library> open_library(const std::string& scenarios);
+// The library that `scenarios` names (empty: the built-in one), which lives as long as the program;
+// nullptr when it has errors, which were printed to standard error.
+[[nodiscard]] const scenario::Library* open_library(const std::string& scenarios);
 
 }  // namespace fencepost::cli

@@ -119,6 +119,9 @@ bool is_retyped(std::string_view plain) {
   static const std::set<std::string> words = {"",      "~",     "null", "true", "false", "yes",
                                               "no",    "on",    "off",  "y",    "n",     ".inf",
                                               "-.inf", "+.inf", ".nan", "=",    "<<"};
+  // Of most texts the first letter says it: loading all scenarios asks this of tens of thousands.
+  constexpr std::string_view kFirst = "~nNtTfFyYoO.=<+-0123456789";
+  if (!plain.empty() && kFirst.find(plain.front()) == std::string_view::npos) return false;
   return words.contains(lower(plain)) || looks_numeric(plain) || looks_like_date(plain);
 }
 

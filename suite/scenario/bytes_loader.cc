@@ -237,9 +237,12 @@ std::string all_bytes() {
 }
 
 std::string patterned_bytes(std::size_t size) {
-  // The built-in cases have many values of up to a megabyte, and each is the beginning of one text.
-  static const std::string beginning = numbers_in_a_row((std::size_t{1} << 20) + 1);
-  return size <= beginning.size() ? beginning.substr(0, size) : numbers_in_a_row(size);
+  // The built-in cases have many values of up to a megabyte, and each is the beginning of one text;
+  // of the long ones none is made before it is sent.
+  static const std::string few = numbers_in_a_row(std::size_t{1} << 14);
+  if (size <= few.size()) return few.substr(0, size);
+  static const std::string many = numbers_in_a_row((std::size_t{1} << 20) + 1);
+  return size <= many.size() ? many.substr(0, size) : numbers_in_a_row(size);
 }
 
 std::string bytes_of(const LongBytes& bytes) {

@@ -113,6 +113,7 @@ void load_clients(YamlReader& reader, YamlNode node, Case& test_case) {
     return;
   }
   if (!reader.check_names(node, "clients")) return;
+  test_case.clients.reserve(node.size());
   for (const auto& entry : node.entries())
     load_client(reader, entry.key.scalar(), entry.value, test_case);
 }

@@ -22,6 +22,7 @@ Library load_library(const std::vector<SourceFile>& files, std::vector<LoadError
     if (catalogue != built_in.end()) library.catalogue = Catalogue::load(*catalogue, errors);
   }
   const std::set<std::string> ids = library.catalogue.ids();
+  library.cases.reserve(built_in_cases().size());
   for (const SourceFile& file : files) {
     if (is_catalogue(file)) continue;
     for (Case& test_case : load_scenario(file, ids, errors)) {

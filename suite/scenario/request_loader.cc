@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <set>
 #include <utility>
 
 #include "suite/scenario/bytes_loader.h"
@@ -34,13 +33,14 @@ bool is_request(std::string_view action) {
 // Has the request only those members that its verb can send? One that is not sent would be
 // ignored.
 bool RequestLoader::check_sent_members(const std::string& action, YamlNode members) {
-  static const std::set<std::string_view> sent = {"key", "value", "options", "command", "payload"};
-  std::set<std::string_view> own = {"key", "options"};
-  if (action == "set" || action == "vdel") own.insert("value");
-  if (action == "send") own = {"command", "payload"};
+  const bool sends_value = action == "set" || action == "vdel";
+  const bool sends_any = action == "send";
   for (const auto& entry : members.entries()) {
-    const std::string name = entry.key.scalar();
-    if (!sent.contains(name) || own.contains(name)) continue;
+    const std::string& name = entry.key.scalar();
+    const bool wrong =
+        sends_any ? name == "key" || name == "value" || name == "options"
+                  : name == "command" || name == "payload" || (name == "value" && !sends_value);
+    if (!wrong) continue;
     reader_.diagnose(entry.key, action + " takes no " + name + "; remove it");
     return false;
   }
@@ -70,7 +70,9 @@ std::optional<BytesSpec> RequestLoader::load_command(const std::string& action, 
   std::string verb = action;
   std::transform(verb.begin(), verb.end(), verb.begin(),
                  [](char c) { return static_cast<char>(c - 'a' + 'A'); });
-  CommandBytes command{{BytesSpec{LiteralBytes{verb}}}};
+  CommandBytes command;
+  command.arguments.reserve(3 + options.size());
+  command.arguments.push_back({LiteralBytes{std::move(verb)}});
   auto key_bytes = load_key(reader_, key, "key");
   if (!key_bytes) return std::nullopt;
   command.arguments.push_back(std::move(*key_bytes));

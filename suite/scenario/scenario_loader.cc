@@ -197,7 +197,9 @@ std::vector<Case> load_cases(YamlReader& reader, YamlNode node, const CaseDefaul
                     "that failed as a separate case");
     return out;
   }
-  for (const FamilyMember& member : members_of(reader, node)) {
+  const std::vector<FamilyMember> members = members_of(reader, node);
+  out.reserve(members.size());
+  for (const FamilyMember& member : members) {
     const std::size_t errors_of_others = errors.size();
     auto loaded = load_case(reader, member, file);
     if (!member.bindings.empty()) {
@@ -251,21 +253,26 @@ bool is_definite(const Expectation& expect) {
   });
 }
 
-// Lines `first` to `last` (from 1; 0: the end of the file), without blank lines behind them.
-std::string lines_of(const std::string& content, int first, int last) {
-  std::size_t begin = 0;
-  for (int line = 1; line < first && begin != std::string::npos; ++line) {
-    begin = content.find('\n', begin);
-    if (begin != std::string::npos) ++begin;
+// Where each line of a file begins.
+std::vector<std::size_t> lines_in(const std::string& content) {
+  std::vector<std::size_t> out = {0};
+  for (std::size_t end = content.find('\n'); end != std::string::npos;
+       end = content.find('\n', end + 1)) {
+    out.push_back(end + 1);
   }
-  if (begin == std::string::npos) return {};
-  std::size_t end = begin;
-  for (int line = first; last == 0 || line <= last; ++line) {
-    end = content.find('\n', end);
-    if (end == std::string::npos) break;
-    ++end;
-  }
-  std::string out = content.substr(begin, end == std::string::npos ? end : end - begin);
+  return out;
+}
+
+// From line `first` on to before line `end` (both from 1; 0: the end of the file), without blank
+// lines behind them.
+std::string lines_of(const std::string& content, const std::vector<std::size_t>& lines, int first,
+                     int end) {
+  const auto begin_of = [&](int line) {
+    const auto index = static_cast<std::size_t>(line) - 1;
+    return line > 0 && index < lines.size() ? lines[index] : content.size();
+  };
+  const std::size_t begin = begin_of(first);
+  std::string out = content.substr(begin, std::max(begin_of(end), begin) - begin);
   while (!out.empty() && (out.back() == '\n' || out.back() == ' ')) out.pop_back();
   return out;
 }
@@ -365,10 +372,11 @@ std::vector<Case> load_scenario(const SourceFile& file, const std::set<std::stri
     reader.diagnose(cases, "cases must be a list of at least one case");
     return out;
   }
+  const std::vector<std::size_t> lines = lines_in(file.content);
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const int next = i + 1 < cases.size() ? reader.position(cases.items()[i + 1]).line - 1 : 0;
+    const int next = i + 1 < cases.size() ? cases.items()[i + 1].place().line : 0;
     for (Case& loaded : load_cases(reader, cases.items()[i], defaults, errors)) {
-      loaded.source = lines_of(file.content, loaded.position.line, next);
+      loaded.source = lines_of(file.content, lines, loaded.position.line, next);
       out.push_back(std::move(loaded));
     }
   }

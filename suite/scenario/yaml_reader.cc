@@ -124,20 +124,24 @@ bool YamlReader::check_map(YamlNode node, std::string_view what,
     return false;
   }
   bool good = true;
-  std::set<std::string> seen;
+  std::vector<std::string_view> seen;  // of the allowed ones, so few
+  const auto is_seen = [&](std::string_view key) {
+    return std::find(seen.begin(), seen.end(), key) != seen.end();
+  };
   for (const auto& entry : node.entries()) {
-    const std::string key = entry.key.is_scalar() ? entry.key.scalar() : "";
+    const std::string_view key = entry.key.scalar();
     if (std::find(allowed.begin(), allowed.end(), key) == allowed.end()) {
       diagnose_unknown_key(entry.key, what, allowed);
       good = false;
-    } else if (!seen.insert(key).second) {
-      diagnose(entry.key,
-               "the key \"" + key + "\" is twice in " + std::string(what) + "; remove one");
+    } else if (is_seen(key)) {
+      diagnose(entry.key, fmt::format("the key \"{}\" is twice in {}; remove one", key, what));
       good = false;
+    } else {
+      seen.push_back(key);
     }
   }
   for (const std::string_view key : required) {
-    if (seen.contains(std::string(key))) continue;
+    if (is_seen(key)) continue;
     diagnose(node, std::string(what) + " needs the key \"" + std::string(key) + "\"");
     good = false;
   }
