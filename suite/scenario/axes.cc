@@ -29,14 +29,12 @@ bool contains(const std::array<std::string_view, kSize>& names, std::string_view
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// A plain scalar that begins with a dollar. Quoted ones are text.
-bool is_placeholder(YamlNode node) {
-  return node.is_scalar() && !node.is_quoted() && node.scalar().starts_with('$');
-}
+bool is_placeholder(YamlNode node) { return node.is_scalar() && node.has_placeholder(); }
 
 // Calls `use` for each placeholder in a tree, also for those that stand as keys.
 template <typename Use>
 void for_each_placeholder(YamlNode node, const Use& use) {
+  if (!node.has_placeholder()) return;
   if (is_placeholder(node)) use(node);
   if (node.is_list()) {
     for (const YamlNode item : node.items()) for_each_placeholder(item, use);
@@ -180,14 +178,15 @@ class Family {
 
   // The tree with what the placeholders stand for; the same node when there are none.
   YamlNode replace(YamlNode node) {
-    if (is_placeholder(node)) return value_of(node);
+    if (!node.has_placeholder()) return node;
     if (node.is_list()) return replace_in_list(node);
     if (node.is_map()) return replace_in_mapping(node);
-    return node;
+    return value_of(node);
   }
 
   YamlNode replace_in_list(YamlNode node) {
     std::vector<YamlNode> items;
+    items.reserve(node.size());
     bool changed = false;
     for (const YamlNode item : node.items()) {
       const YamlNode replaced = replace(item);
@@ -203,6 +202,7 @@ class Family {
 
   YamlNode replace_in_mapping(YamlNode node) {
     std::vector<YamlNode> nodes;  // keys and values by turns
+    nodes.reserve(2 * node.size());
     bool changed = false;
     for (const auto& [key, value] : node.entries()) {
       if (is_placeholder(key)) {

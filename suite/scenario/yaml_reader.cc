@@ -125,6 +125,7 @@ bool YamlReader::check_map(YamlNode node, std::string_view what,
   }
   bool good = true;
   std::vector<std::string_view> seen;  // of the allowed ones, so few
+  seen.reserve(std::min(node.size(), allowed.size()));
   const auto is_seen = [&](std::string_view key) {
     return std::find(seen.begin(), seen.end(), key) != seen.end();
   };

@@ -1,5 +1,6 @@
 #include "suite/scenario/yaml_tree.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace fencepost::scenario {
@@ -105,6 +106,7 @@ bool YamlNode::is_list() const { return data_ != nullptr && data_->kind == YamlK
 bool YamlNode::is_map() const { return data_ != nullptr && data_->kind == YamlKind::kMap; }
 bool YamlNode::is_quoted() const { return data_ != nullptr && data_->quoted; }
 bool YamlNode::is_flow() const { return data_ != nullptr && data_->flow; }
+bool YamlNode::has_placeholder() const { return data_ != nullptr && data_->placeholder; }
 
 YamlPlace YamlNode::place() const { return data_ == nullptr ? YamlPlace{} : data_->place; }
 
@@ -135,6 +137,10 @@ YamlNode YamlNode::member(std::string_view key) const {
 
 YamlNode YamlTree::add(YamlNode::Data data) {
   constexpr std::size_t kBlock = 512;
+  data.placeholder = data.kind == YamlKind::kScalar
+                         ? !data.quoted && data.scalar.starts_with('$')
+                         : std::any_of(data.children.begin(), data.children.end(),
+                                       [](YamlNode child) { return child.has_placeholder(); });
   if (blocks_.empty() || blocks_.back().size() == kBlock) blocks_.emplace_back().reserve(kBlock);
   return YamlNode(&blocks_.back().emplace_back(std::move(data)));
 }

@@ -44,6 +44,8 @@ class YamlNode {
   [[nodiscard]] bool is_quoted() const;
   // A list in brackets, a mapping in braces.
   [[nodiscard]] bool is_flow() const;
+  // A plain scalar that begins with a dollar, or a list or mapping that has one at any depth.
+  [[nodiscard]] bool has_placeholder() const;
   [[nodiscard]] YamlPlace place() const;
 
   // Empty of what is no scalar.
@@ -73,6 +75,7 @@ struct YamlNode::Data {
   YamlKind kind = YamlKind::kNull;
   bool quoted = false;
   bool flow = false;
+  bool placeholder = false;  // has_placeholder(); YamlTree::add() finds it
   YamlPlace place{};
   std::string scalar{};
   std::vector<YamlNode> children{};  // items; of a mapping keys and values by turns
