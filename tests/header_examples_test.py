@@ -39,6 +39,7 @@ GIVEN = {
                      "#return Result<int, ParseError>",
     "codec/command.h": "std::string_view payload;",
     "codec/dialect.h": "std::string out;",
+    "concurrency/stress_session.h": "StressSettings settings; std::atomic<bool> stop;",
     "concurrency/stress_phase.h":
         "const StressPhase& phase; endpoint::Endpoint& endpoint; const std::atomic<bool>& stop; bool strict;"
         "scenario::Catalogue catalogue; run::SuiteResult result; struct { std::string stopped_because; } context;",
