@@ -140,9 +140,14 @@ class MatrixPageTest(PageTest):
 
 
 class ComparePageTest(PageTest):
+    @classmethod
+    def setUpClass(cls):
+        # What is made first is removed last: the browser writes to its folder until it ends.
+        cls.folder = harness.temporary_folder(cls.addClassCleanup)
+        cls.open_browser(cls.folder / "profile")
+
     def test_parts_of_runs_stand_side_by_side(self):
-        folder = harness.temporary_folder(self.addCleanup)
-        self.open_browser(folder / "profile")
+        folder = self.folder
         for name, endpoint in (("right", "inproc:"), ("wrong", "inproc:?fault=nx-overwrites")):
             fencepost("certify", "--endpoint", endpoint, "--run", "set.nx.*", "--json", folder / f"{name}.json", "--quiet")
         fencepost("compare", f"right={folder}/right.json", f"wrong={folder}/wrong.json", "--html", folder / "page.html")
