@@ -151,7 +151,10 @@ std::deque<scenario::Case> leave_open(run::SuiteResult& result, const std::vecto
                                     [&](const scenario::Case& each) { return each.id == id; });
     const scenario::Case* test_case = known != cases.end() ? &*known : nullptr;
     if (test_case == nullptr) {
-      test_case = &gone.emplace_back(scenario::Case{.id = id, .area = "gone", .title = id});
+      scenario::Case& made = gone.emplace_back();
+      made.id = made.title = id;
+      made.area = "gone";
+      test_case = &made;
     }
     return result.cases.emplace_back(
         run::CaseResult{.test_case = test_case, .failure = {.position = test_case->position}});

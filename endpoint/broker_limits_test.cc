@@ -114,7 +114,7 @@ TEST(BrokerRestart, EndsEveryConnectionAndKeepsThePort) {
   const std::uint16_t port = world.broker->port();
   const pid_t pid = world.broker->pid();
   EXPECT_THAT(world.endpoint->capabilities().disturbances, testing::ElementsAre("restart"));
-  ASSERT_TRUE(world.session->disturb({kRestart, "again"}));
+  ASSERT_TRUE(world.session->disturb({kRestartOfBroker, "again"}));
   EXPECT_EQ(world.broker->port(), port);
   EXPECT_NE(world.broker->pid(), pid);
   const auto event = client->receive(kPatience);
@@ -171,14 +171,14 @@ TEST(ConnectAll, GivesEachItsOwnResultInOrder) {
 // otherwise.
 TEST(BrokerRestart, OutlivesTheThreadThatAskedForIt) {
   World world;
-  std::thread([&] { ASSERT_TRUE(world.session->disturb({kRestart, "again"})); }).join();
+  std::thread([&] { ASSERT_TRUE(world.session->disturb({kRestartOfBroker, "again"})); }).join();
   EXPECT_EQ(answer(*world.connect("c"), set_of(1)), "+OK\r\n");
   EXPECT_TRUE(world.broker->running());
 }
 
 TEST(BrokerRestart, IsRefusedByAnEndpointThatCannot) {
   const auto endpoint = make_mqtt_endpoint({});
-  const auto refused = take(endpoint->open_session())->disturb({kRestart, "again"});
+  const auto refused = take(endpoint->open_session())->disturb({kRestartOfBroker, "again"});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind, ErrorKind::kInvalid);
 }
@@ -192,7 +192,7 @@ TEST(BrokerRestart, SaysWhyTheBrokerDoesNotComeBack) {
     return {};
   };
   const auto endpoint = make_mqtt_endpoint(std::move(options));
-  const auto gone = take(endpoint->open_session())->disturb({kRestart, "again"});
+  const auto gone = take(endpoint->open_session())->disturb({kRestartOfBroker, "again"});
   ASSERT_FALSE(gone);
   EXPECT_THAT(gone.error().text, HasSubstr("cannot connect to "));
 }

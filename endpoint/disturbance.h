@@ -47,7 +47,7 @@ inline constexpr std::array kDisturbances = {
                     "embedded?database=FILE&nodes=3 has it",
                     "durable-failover", Durability::kFailover, true},
 };
-inline constexpr const DisturbanceKind& kRestart = kDisturbances[0];
+inline constexpr const DisturbanceKind& kRestartOfBroker = kDisturbances[0];
 
 inline constexpr auto kDisturbanceNames =
     made_of(kDisturbances, [](const DisturbanceKind& kind) { return kind.name; });

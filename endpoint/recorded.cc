@@ -247,7 +247,8 @@ class PlayedSession final : public Session {
     const DisturbanceKind& kind = disturbance.kind;
     const Record* record = playback_.seek([&](const Record& each) {
       // Evidence from the time when there was only this kind has no name.
-      const std::string_view name = each.more().name.empty() ? kRestart.name : each.more().name;
+      const std::string_view name =
+          each.more().name.empty() ? kRestartOfBroker.name : each.more().name;
       return each.kind == Kind::kDisturbance && name == kind.name;
     });
     if (record == nullptr) {

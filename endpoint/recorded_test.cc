@@ -337,12 +337,13 @@ TEST(Play, AnswersFailuresWithTheirKindTextAndCode) {
   check(played.endpoint().open_session({.caller = "other"}).error());
   check(played.endpoint().check_reachable(1s, "me").error());
   check(played->connect({.client_id = "x"}).error());
-  check(played->disturb({kRestart, "x"}).error());
-  const auto unknown = played->disturb({kRestart, "x"});
+  check(played->disturb({kRestartOfBroker, "x"}).error());
+  const auto unknown = played->disturb({kRestartOfBroker, "x"});
   EXPECT_EQ(unknown.error().kind, ErrorKind::kInternal);
   EXPECT_EQ(unknown.error().text, "new");
   EXPECT_FALSE(unknown.error().reason_code);
-  EXPECT_THAT(played->disturb({kRestart, "x"}).error().text, HasSubstr("a restart of the broker"));
+  EXPECT_THAT(played->disturb({kRestartOfBroker, "x"}).error().text,
+              HasSubstr("a restart of the broker"));
 }
 
 TEST(Play, SaysWhatTheEvidenceDoesNotHave) {
@@ -408,10 +409,10 @@ TEST(Play, AnswersADisturbanceOfTheSameKind) {
   file.opened(1, "me");
   file.add({.kind = Kind::kDisturbance, .session = 1}, {.name = "another"});
   Played another(file);
-  EXPECT_FALSE(another->disturb({kRestart, "c"}));
+  EXPECT_FALSE(another->disturb({kRestartOfBroker, "c"}));
   file.add({.kind = Kind::kDisturbance, .session = 1}, {.name = "restart"});
   Played same(file);
-  EXPECT_TRUE(same->disturb({kRestart, "c"}));
+  EXPECT_TRUE(same->disturb({kRestartOfBroker, "c"}));
 }
 
 TEST(Play, DoesNotReceiveBeyondWhatWasAskedNext) {
@@ -423,7 +424,7 @@ TEST(Play, DoesNotReceiveBeyondWhatWasAskedNext) {
   const auto client = played.client();
   EXPECT_EQ(payload_of(client->receive(1ms)), "first");  // the clock may be read, or not
   EXPECT_FALSE(client->receive(1ms));
-  EXPECT_TRUE(played->disturb({kRestart, "c"}));
+  EXPECT_TRUE(played->disturb({kRestartOfBroker, "c"}));
   EXPECT_EQ(payload_of(client->receive(1ms)), "second");
 }
 

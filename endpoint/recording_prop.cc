@@ -213,7 +213,7 @@ std::string ask(Session& session, Dice& dice) {
     } else if (what == 4) {
       out += std::to_string(session.measured(Duration{dice.below(100)}).count()) + "\n";
     } else if (what == 5) {
-      out += shown(session.disturb({kRestart, dice.text()}));
+      out += shown(session.disturb({kRestartOfBroker, dice.text()}));
     } else if (!clients.empty()) {
       out += ask(*clients[dice.below(static_cast<unsigned>(clients.size()))], dice);
     }

@@ -50,7 +50,7 @@ std::string talk(Session& session) {
   }
   session.clock().wait_until(session.clock().now() + 5s);
   out << session.clock().now().count() << ' ' << session.measured(7us).count() << '\n';
-  out << session.disturb({kRestart, "x"}).has_value() << '\n';
+  out << session.disturb({kRestartOfBroker, "x"}).has_value() << '\n';
   (*client)->drop();
   return out.str();
 }

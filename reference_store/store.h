@@ -69,7 +69,7 @@ struct Event {
 struct Holding {
   std::string_view key;
   std::string_view value;
-  hlc::Timestamp version;
+  hlc::Timestamp version{};
   std::optional<hlc::Timestamp> token{};
   std::optional<std::chrono::microseconds> deadline{};  // on the steady clock; nothing: no expiry
 };

@@ -109,7 +109,7 @@ endpoint::Capabilities capabilities_of(const JsonMembers& record) {
   for (const std::string_view name : endpoint::kDisturbanceNames) {
     const std::string member(name);
     // Heads of all versions know this one.
-    const bool known = name == endpoint::kRestart.name || record.has(member.c_str());
+    const bool known = name == endpoint::kRestartOfBroker.name || record.has(member.c_str());
     if (known && record.flag(member.c_str())) out.disturbances.insert(member);
   }
   if (record.has("durability")) {

@@ -304,15 +304,15 @@ ordered_json compare_document(const SideBySide& found, const scenario::Catalogue
     const auto cell = columns[i].results.find(row.id);
     if (cell == columns[i].results.end()) return ordered_json();
     const ColumnCase& result = cell->second;
-    ordered_json out = {{"verdict", result.verdict}};
-    if (!result.message.empty()) out["message"] = result.message;
-    if (result.requirement.empty()) return out;
-    out.update({{"requirement", result.requirement},
-                {"step", result.step},
-                {"line", result.line},
-                {"expected", result.expected},
-                {"actual", result.actual}});
-    return out;
+    ordered_json shown = {{"verdict", result.verdict}};
+    if (!result.message.empty()) shown["message"] = result.message;
+    if (result.requirement.empty()) return shown;
+    shown.update({{"requirement", result.requirement},
+                  {"step", result.step},
+                  {"line", result.line},
+                  {"expected", result.expected},
+                  {"actual", result.actual}});
+    return shown;
   });
   out["forms"] = json_of_seen(columns, found.forms, &Column::forms);
   out["open_points"] = json_of_seen(columns, found.unspecified_points, &Column::seen);

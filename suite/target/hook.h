@@ -11,7 +11,7 @@
 namespace fencepost::target {
 
 struct Hook {
-  std::string command;                // for /bin/sh -c
+  std::string command{};              // for /bin/sh -c
   std::filesystem::path directory{};  // where it runs; empty: here
   std::chrono::milliseconds timeout = std::chrono::seconds{60};
   std::vector<std::string> environment{};  // variables beside those of any program
