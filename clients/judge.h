@@ -46,9 +46,9 @@ struct Tally {
   std::size_t connections = 0;
   std::size_t clients = 0;
   std::size_t requests = 0;
-  std::size_t not_judged = 0;                      // connections that went beyond a limit
-  std::map<std::string_view, std::size_t> broken;  // id of a rule -> how often
-  std::map<std::string_view, Doubt> undecided{};   // id of a rule
+  std::size_t not_judged = 0;                        // connections that went beyond a limit
+  std::map<std::string_view, std::size_t> broken{};  // id of a rule -> how often
+  std::map<std::string_view, Doubt> undecided{};     // id of a rule
 };
 
 class Judge {

@@ -272,10 +272,18 @@ TEST(Play, KnowsWhatNobodyHasComeTo) {
   const auto ask = [&](Endpoint& endpoint, bool first, bool second, int receive) {
     const auto session = std::move(*endpoint.open_session({.caller = "me"}));
     const auto client = std::move(*session->connect({.client_id = "c"}));
-    if (first) EXPECT_TRUE(client->publish(one));
-    if (first && receive > 0) EXPECT_TRUE(client->receive(1s));
-    if (second) EXPECT_TRUE(client->publish(two));
-    if (second && receive > 1) EXPECT_TRUE(client->receive(1s));
+    if (first) {
+      EXPECT_TRUE(client->publish(one));
+    }
+    if (first && receive > 0) {
+      EXPECT_TRUE(client->receive(1s));
+    }
+    if (second) {
+      EXPECT_TRUE(client->publish(two));
+    }
+    if (second && receive > 1) {
+      EXPECT_TRUE(client->receive(1s));
+    }
   };
   EXPECT_THAT(unread([&](Endpoint& endpoint) { ask(endpoint, true, true, 2); }), IsEmpty());
   EXPECT_THAT(unread([&](Endpoint& endpoint) { ask(endpoint, true, true, 1); }), ElementsAre("me"));

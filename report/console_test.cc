@@ -390,7 +390,9 @@ TEST(Console, BreaksLinesAtTheWidthOfTheTerminalButForWhatIsCopied) {
     for (std::string line; std::getline(lines, line);) {
       broken = broken || line.starts_with("    ");
       const bool whole = line.starts_with("  signature ") || line.starts_with("  reproduce ");
-      if (!whole) EXPECT_LE(text::columns(line), kWidth) << line;
+      if (!whole) {
+        EXPECT_LE(text::columns(line), kWidth) << line;
+      }
     }
     EXPECT_TRUE(broken);
   }

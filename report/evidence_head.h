@@ -30,8 +30,8 @@ struct Call {
 };
 
 struct Head {
-  ReportContext context;
-  Call call;
+  ReportContext context{};
+  Call call{};
   std::string cases{};    // digest of the library
   std::string version{};  // of the suite that wrote it
 };

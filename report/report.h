@@ -39,13 +39,13 @@ enum class Transcripts {
 
 // What a report says beyond the results.
 struct ReportContext {
-  std::string endpoint;  // URL without password
+  std::string endpoint{};  // URL without password
   codec::Profile profile = codec::Profile::kAuto;
   scenario::Edition edition = scenario::Edition::kAuto;  // as requested
   std::uint64_t seed = 0;
   bool strict = false;
-  std::string command;  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
-  std::string started;  // ISO 8601, UTC
+  std::string command{};  // how the suite was called, e.g. `fencepost certify --endpoint embedded`
+  std::string started{};  // ISO 8601, UTC
   run::PreflightReport preflight{};
   // What the store was allowed; nothing in a report that does not say it.
   std::optional<std::chrono::milliseconds> expiry_tolerance{};

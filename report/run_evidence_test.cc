@@ -282,7 +282,9 @@ class EvidenceWithPackets : public RunEvidenceTest {
     ASSERT_TRUE(run.open(asked_));
     run.begin(head(true), library_);
     for (std::size_t at = 0; at < cases; ++at) run.keep(result(at), false);
-    if (ends) EXPECT_TRUE(run.end("{}", true, path("spare")));
+    if (ends) {
+      EXPECT_TRUE(run.end("{}", true, path("spare")));
+    }
   }
   [[nodiscard]] SavedRun kept(const std::string& file) const {
     return *read_saved_run(*scenario::read_file(file));

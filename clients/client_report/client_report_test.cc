@@ -50,7 +50,9 @@ TEST(ClientRules, HaveTheLevelAndTheSentenceOfTheCatalogue) {
     const bool must = rule.level == clients::RuleLevel::kMust;
     EXPECT_EQ(found->level, must ? scenario::Level::kMust : scenario::Level::kShould) << rule.id;
     EXPECT_EQ(sentence_of(rule), found->of_clients);
-    if (found->binds == "client") EXPECT_EQ(sentence_of(rule), found->text);
+    if (found->binds == "client") {
+      EXPECT_EQ(sentence_of(rule), found->text);
+    }
   }
 }
 

@@ -32,7 +32,7 @@ struct RunSettings {
   // Ids of the rules that do not apply to every store that this one may turn out to be: a case
   // continues when one is broken. Null: there are none. Must outlive the run.
   const std::set<std::string, std::less<>>* unsettled = nullptr;
-  std::string run_id;  // in every key and client id
+  std::string run_id{};  // in every key and client id
   // The number of this attempt in this run, from 1: each has keys and clients of its own, as the
   // first may have left some.
   int attempt = 1;

@@ -71,24 +71,24 @@ struct Summary {
 };
 
 struct SuiteResult {
-  scenario::Basis basis{};        // what the store was judged by
-  std::vector<CaseResult> cases;  // in the order of the files
-  Summary summary;
-  std::map<codec::Divergence, std::set<codec::DialectId>> forms;  // seen
+  scenario::Basis basis{};          // what the store was judged by
+  std::vector<CaseResult> cases{};  // in the order of the files
+  Summary summary{};
+  std::map<codec::Divergence, std::set<codec::DialectId>> forms{};  // seen
   std::map<std::string, std::set<std::string>>
-      unspecified_points;                       // requirement id -> outcomes seen
-  std::vector<endpoint::Duration> round_trips;  // sorted
+      unspecified_points{};                       // requirement id -> outcomes seen
+  std::vector<endpoint::Duration> round_trips{};  // sorted
   std::chrono::microseconds duration{0};
   std::chrono::milliseconds longest_wait{0};  // of one case
   bool endpoint_lost = false;
-  std::string lost_message;
+  std::string lost_message{};
   bool interrupted = false;
   std::optional<StressResult> stress{};            // where many concurrent clients ran
   std::optional<EnumerationResult> enumeration{};  // where all short workloads did
   // What is wrong with the baseline, e.g. an entry that matches no case: the run fails.
-  std::vector<std::string> baseline_errors;
+  std::vector<std::string> baseline_errors{};
   // What is worth saying about it and fails nothing, e.g. an entry that could not be judged.
-  std::vector<std::string> baseline_notes;
+  std::vector<std::string> baseline_notes{};
 };
 
 // Is called after each case: the result, and how many are done of how many. On any of the threads

@@ -328,7 +328,7 @@ struct DisturbStep {
 };
 
 struct Step {
-  Position position;
+  Position position{};
   std::string title{};  // the action, as files call it: "set", "get", ...
   std::variant<RequestStep, PipelineStep, NotificationStep, SilenceStep, WaitStep, ConnectStep,
                DisconnectStep, SubscribeStep, UnsubscribeStep, FillQuotaStep, WriteManyStep,

@@ -195,8 +195,9 @@ TEST(TcpReader, HoldsNoMoreThanItsLimit) {
   all.begin().add({.sequence = 1000, .bytes = "\x10"});
   for (std::uint32_t i = 0; i <= TcpReader::kMaxHeldPackets; ++i) {
     all.add({.sequence = 1002 + i, .bytes = "x"});
-    if (i + 1 == TcpReader::kMaxHeldPackets)
+    if (i + 1 == TcpReader::kMaxHeldPackets) {
       EXPECT_THAT(all.events(), ElementsAre("open", ">\x10"));
+    }
   }
   const std::vector<std::string> events = all.events();
   ASSERT_THAT(events, SizeIs(3 + TcpReader::kMaxHeldPackets + 1));

@@ -200,7 +200,9 @@ TEST(Explore, GoesOnWithAShardWhereItEnded) {
     EXPECT_EQ(ended.progress.next % 40, 2U);
     const std::size_t done = (ended.progress.next - 122) / 40;
     EXPECT_LE(done, ended.progress.examples);  // with two jobs, some that follow may have ended
-    if (jobs == 1) EXPECT_EQ(done, 20U);
+    if (jobs == 1) {
+      EXPECT_EQ(done, 20U);
+    }
     options.first_example = ended.progress.next;
     const ExploreResult rest = explore(*endpoint, options, kNeverStop, kQuietly);
     EXPECT_EQ(rest.progress.of, ended.progress.of - done);

@@ -161,7 +161,7 @@ RandomOptions random_options(Random& random) {
   out.tokens = random.one_in(4);
   out.compare_and_set = !out.tokens && random.one_in(10);
   if (random.one_in(5)) out.deleted = RandomOptions::Deleted::kFresh;
-  if (random.one_in(5)) out.deleted = RandomOptions::Deleted::kNone;
+  if (random.one_in(5)) out.deleted = RandomOptions::Deleted::kNothing;
   out.version_of_refusals = !random.one_in(3);
   out.versions = !random.one_in(12);
   out.empty_replies = random.one_in(4);

@@ -23,7 +23,8 @@ struct RandomOptions {
   bool expiry = false;
   bool tokens = false;
   bool compare_and_set = false;
-  enum class Deleted { kOld, kFresh, kNone } deleted = Deleted::kOld;  // the version of a deletion
+  enum class Deleted { kOld, kFresh, kNothing };
+  Deleted deleted = Deleted::kOld;  // the version of a deletion
   bool version_of_refusals = true;
   bool versions = true;
   bool empty_replies = false;  // some of those without reply had one that says nothing
