@@ -67,40 +67,39 @@ std::string again(const Setup& setup) {
       setup.run.size, setup.run.seed);
 }
 
-Result<histories::StressRun, run::ExitCode> run_live(const Setup& setup,
-                                                     const concurrency::StressProgress& progress) {
+// A broker that breaks MQTT 5 is what the run finds, with its packets. (Req: ENV-MQTT5-3)
+bool can_begin(const Result<run::PreflightReport, run::PreflightError>& there) {
+  return there || there.error().kind == run::PreflightErrorKind::kWrongBroker || stop_flag();
+}
+
+Result<histories::StressRun, NotReady> run_live(const Setup& setup,
+                                                const concurrency::StressProgress& progress) {
   auto target = target::open_target(setup.run.descriptor, setup.run.dialect, setup.disturb);
   if (!target) {
-    print_error(target.error().text);
-    return fail(exit_code(target.error()));
+    return fail(NotReady{.reason = target.error().text, .code = exit_code(target.error())});
   }
   // Not through a proxy: the end of a connection of this would count as one that nobody caused.
   if (!setup.disturb) {
     const auto there =
         run::preflight(*target->endpoint, random_run_id(), setup.options.timeout_scale);
-    // A broker that breaks MQTT 5 is what the run finds, with its packets. (Req: ENV-MQTT5-3)
-    const bool finds_it = !there && there.error().kind == run::PreflightErrorKind::kWrongBroker;
-    if (!there && !finds_it && !stop_flag()) {
-      print_error(NotReady{.reason = describe(there.error(), target->endpoint->url()),
+    if (!can_begin(there)) {
+      return fail(NotReady{.reason = describe(there.error(), target->endpoint->url()),
                            .hint = there.error().hint});
-      return fail(run::ExitCode::kUnreachable);
     }
   }
   auto run = concurrency::run_over_connections(setup.run, *target, stop_flag(), progress);
-  if (run) return std::move(*run);
-  print_error(run.error().text);
-  return fail(run.error().code);
+  if (!run) return fail(NotReady{.reason = run.error().text, .code = run.error().code});
+  return std::move(*run);
 }
 
-Result<histories::StressRun, run::ExitCode> run_simulated(
-    const Setup& setup, const concurrency::StressProgress& progress) {
+Result<histories::StressRun, NotReady> run_simulated(const Setup& setup,
+                                                     const concurrency::StressProgress& progress) {
   auto run = concurrency::run_simulated(setup.run, stop_flag(), progress);
-  if (run) return std::move(*run);
-  print_error(run.error().text);
-  return fail(run.error().code);
+  if (!run) return fail(NotReady{.reason = run.error().text, .code = run.error().code});
+  return std::move(*run);
 }
 
-Result<histories::StressRun, run::ExitCode> run_with_progress(const Setup& setup) {
+Result<histories::StressRun, NotReady> run_with_progress(const Setup& setup) {
   report::ProgressLine line(report::console_options(stdout).live, setup.options.quiet);
   const auto progress = [&](milliseconds elapsed, double seconds,
                             const stress::TrafficCounts& counts, const stress::Judged& judged) {
@@ -254,11 +253,12 @@ run::ExitCode stress(const StressOptions& options) {
   }
   auto run = run_with_progress(setup);
   if (!run) {
+    print_error(run.error());
     if (options.history.empty()) {
       std::error_code ignored;
       std::filesystem::remove(setup.run.history, ignored);
     }
-    return run.error();
+    return run.error().code;
   }
   run->mix = mix;
   run->clients = options.clients;

@@ -69,7 +69,8 @@ class RightClients(FolderTest):
         rows = [(PAHO, 0, []), (CPP_PAHO, 33, ["-j", "16"]), (PAHO, 0, documented), (CPP_PAHO, 0, documented)]
         for (_, skipped, options), (result, report) in at_once(lambda row: certify(row[0], *row[2]), rows):
             self.assertEqual(0, result.returncode, result.stdout[-6000:] + result.stderr)
-            self.assertEqual(("conformant", 0, skipped), (report["verdict"], report["failed"], report["skipped"]))
+            verdict = "part" if some[0] in options else "conformant"
+            self.assertEqual((verdict, 0, skipped), (report["verdict"], report["failed"], report["skipped"]))
             self.assertEqual([], complaints(load_schema("client-certificate"), report))
             self.assertGreater(report["passed"], 100 if some[0] in options else 350)
 

@@ -2,8 +2,9 @@
 
     other_clients_test.py BUILD_BIN_DIR [unittest arguments]
 
-other_clients/wrong.py has clients that are each wrong in one way, right.py some that are right and unusual, on the client of
-bytes in mq.py. Grade C of a wrong one: certain; O: the documents leave open what a store does with it, or advise against it.
+other_clients/faulty.py has clients that are each wrong in one way, conforming.py some that are right and unusual, on the
+client of bytes in mq.py. Grade C of a wrong one: certain; O: the documents leave open what a store does with it, or advise
+against it.
 """
 
 import pathlib
@@ -13,8 +14,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 CLIENTS = pathlib.Path(__file__).resolve().parent / "other_clients"
 sys.path.insert(0, str(CLIENTS))
-import right
-import wrong
+import conforming
+import faulty
 from harness import FolderTest, full, main, run
 
 AT_ONCE = 3
@@ -58,15 +59,15 @@ class OtherClients(FolderTest):
         return played
 
     def test_right_ones_are_accused_of_nothing(self):
-        self.assertGreaterEqual(len(right.TABLE), 100)
-        for client, result in self.play(right.TABLE):
+        self.assertGreaterEqual(len(conforming.TABLE), 100)
+        for client, result in self.play(conforming.TABLE):
             nothing_asked = client["name"] == "connect-only"
             self.assertEqual(5 if nothing_asked else 0, result.returncode, client["name"] + ": " + result.stdout)
 
     def test_wrong_ones_are_found(self):
-        self.assertGreaterEqual(len(wrong.TABLE), 400)
+        self.assertGreaterEqual(len(faulty.TABLE), 400)
         silent, found = [], 0
-        for client, result in self.play(wrong.TABLE):
+        for client, result in self.play(faulty.TABLE):
             name, reason = client["name"], NOT_BROKEN.get(client["name"])
             self.assertIn(result.returncode, (0, 1), name + ": " + result.stdout + result.stderr)
             found += result.returncode
@@ -76,7 +77,7 @@ class OtherClients(FolderTest):
                 self.assertRegex(result.stdout, r"\(should\), \d+ finding", name)
             if result.returncode == 0 and reason == UNDECIDED:
                 self.assertTrue(re.search(" is undecided ", result.stdout), name + ": " + result.stdout)
-        print(f"{found} of {len(wrong.TABLE)} wrong clients break a rule, {len(NOT_BROKEN)} are named with the reason why not")
+        print(f"{found} of {len(faulty.TABLE)} wrong clients break a rule, {len(NOT_BROKEN)} are named with the reason why not")
         self.assertEqual([], silent)
 
 

@@ -380,7 +380,7 @@ std::vector<Fault> kept_expiry() {
       kept("K45", "first-expiry-stays", "after a restart, the first PX of a key is in force again",
            wrong, written_as(keep_expiry_of_before)),
       kept("K46", "what-expires-meanwhile-returns",
-           "keys that expire while the broker is down are there afterwards, for ever", wrong,
+           "keys that expire while the broker is down are still there afterwards", wrong,
            read_as(revive_what_expired_meanwhile)),
       kept("K47", "expiry-in-whole-seconds", "after a restart, keys expire up to a second early",
            early, written_as(floor_expiry)),

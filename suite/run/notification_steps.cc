@@ -258,9 +258,11 @@ MaybeProblem missing(const Awaited& awaited, endpoint::Duration within, CaseStat
 MaybeProblem judge_first(const Awaited& awaited, CaseState& state) {
   const scenario::NotificationStep& step = awaited.step;
   MaybeProblem payload = judge_payload(step, awaited.queue().front(), awaited.expected, state);
-  const bool other = payload && (payload->kind == judge::Mismatch::kNotification ||
-                                 payload->kind == judge::Mismatch::kNotificationValue ||
-                                 payload->kind == judge::Mismatch::kNotificationForm);
+  // In the form of the other dialect it may be the awaited one: then that is what is wrong.
+  const bool other = payload && !payload->other_form &&
+                     (payload->kind == judge::Mismatch::kNotification ||
+                      payload->kind == judge::Mismatch::kNotificationValue ||
+                      payload->kind == judge::Mismatch::kNotificationForm);
   if (other && awaited.cause != judge::Cause::kUnknown &&
       !has_awaited_version(awaited, awaited.queue().front(), state) &&
       tells_of_another(awaited, awaited.queue().front(), state)) {

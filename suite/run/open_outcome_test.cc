@@ -173,6 +173,21 @@ TEST(CaseRunnerNotification, UnsubscribesFromThemAndFromNothingElse) {
   EXPECT_THAT(endpoint.filters(), ElementsAre(codec::recommended_response_topic(id)));
 }
 
+// The earlier deletion is notified to nobody: it is not what this notification is taken for.
+TEST(CaseRunnerNotification, JudgesTheFormOfADeletionBehindAnother) {
+  const scenario::Case test_case = case_of({.more = "divergence: [delete-operation]", .steps = R"(
+- {set: {key: k, value: "v"}, expect: ok}
+- {del: k, expect: {reply: {count: 1}}}
+- {set: {key: k, value: "v"}, expect: ok}
+- {keynotify: k, expect: ok}
+- {del: k, expect: {reply: {count: 1}}}
+- notification: {key: k, operation: delete}
+)"});
+  EXPECT_THAT(outcome_text(reference_store({.dialect = codec::DialectId::kDocumented}), test_case,
+                           settings(codec::Profile::kDeployed)),
+              StartsWith("failed 6 NTF-DEL-1: the notification has the form of the documented "));
+}
+
 TEST(CaseRunnerIsolation, ConnectsClientsWithTheirLimitsAndWill) {
   FakeEndpoint endpoint({.behaviour = reference_store()});
   const scenario::Case test_case = case_of({.more = R"(

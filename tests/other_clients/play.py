@@ -1,14 +1,14 @@
-"""play.py NAME: is this client of wrong.py or right.py, at the broker of FENCEPOST_PORT."""
+"""play.py NAME: is this client of faulty.py or conforming.py, at the broker of FENCEPOST_PORT."""
 
 import os
 import sys
 
-import right
-import wrong
+import conforming
+import faulty
 
 
 def main(name):
-    client = wrong.TABLE.get(name) or right.TABLE[name]
+    client = faulty.TABLE.get(name) or conforming.TABLE[name]
     try:
         client["run"](int(os.environ["FENCEPOST_PORT"]))
     except Exception as end:  # pylint: disable=broad-exception-caught
