@@ -221,6 +221,7 @@ class Mutator {
     set.written_keys = {key};
     write.what = set;
     auto& steps = canary.test_case.steps;
+    std::get<scenario::SilenceStep>(steps[step_].what).when.reset();
     const auto at = steps.begin() + static_cast<std::ptrdiff_t>(step_);
     steps.insert(at, {observe, write});
     out_.push_back(std::move(canary));

@@ -327,6 +327,7 @@ bool is_distorted_registration(const UnaskedNotification& notification) {
       notification.of_client.begin(), notification.of_client.end(), [&](const Exchange& each) {
         if (each.verb != Verb::kKeynotify) return false;
         const std::string_view own = each.command ? each.command->key : std::string_view();
+        if (own == notification.key) return false;  // without a reply: it is as it was sent
         return notification.named ? are_similar(notification.key, own)
                                   : is_distorted(notification.key, own);
       });

@@ -360,7 +360,7 @@ TEST(AttributionOfNotification, AKeyThatIsCutIsTheDifference) {
 }
 
 struct Unasked {
-  std::vector<std::pair<std::vector<std::string_view>, std::string>> asked;
+  std::vector<std::pair<std::vector<std::string_view>, std::optional<std::string>>> asked;
   std::string_view rule;
   bool observed = false;
 };
@@ -379,6 +379,7 @@ INSTANTIATE_TEST_SUITE_P(
     Registrations, RuleOfUnasked,
     testing::Values(Unasked{{}, "NTF-SEND-3"}, Unasked{{}, "LIFE-DISCONNECT-1", true},
                     Unasked{{{{"KEYNOTIFY", "key"}, "+OK\r\n"}}, "NTF-SEND-4"},
+                    Unasked{{{{"KEYNOTIFY", "key"}, std::nullopt}}, "NTF-SEND-3"},
                     Unasked{{{{"KEYNOTIFY", "key"}, "-ERR syntax error\r\n"}}, "ERR-STATE-1"},
                     Unasked{{{{"KEYNOTIFY", "ke*"}, "+OK\r\n"}}, "NTF-REQUEST-3"},
                     Unasked{{{{"KEYNOTIFY", "key"}, "+OK\r\n"},

@@ -137,7 +137,7 @@ TEST_F(RootCauses, WeighRulesOfAFamilyTogether) {
 // What a case is about may be nothing that its difference can break, and is no root cause then,
 // however many cases are about it.
 TEST_F(RootCauses, AreRulesThatTheDifferencesCanBreak) {
-  know({"ENV-MQTT5-4", "SET-WRITE-2", "NTF-SEND-1", "NTF-VALUE-1"});
+  know({"ENV-MQTT5-4", "ENV-QOS-1", "SET-WRITE-2", "NTF-SEND-1", "NTF-VALUE-1"});
   passed_ = {{"SET-WRITE-2", 500}, {"NTF-SEND-1", 500}};
   const std::vector<std::string> none;
   const auto named = [&](const std::string& front, const std::string& direct, Mismatch kind) {
@@ -153,6 +153,7 @@ TEST_F(RootCauses, AreRulesThatTheDifferencesCanBreak) {
   };
   EXPECT_EQ(named("ENV-MQTT5-4", "SET-WRITE-2", Mismatch::kReply), "SET-WRITE-2");
   EXPECT_EQ(named("ENV-MQTT5-4", "", Mismatch::kNoResponse), "ENV-MQTT5-4");
+  EXPECT_EQ(named("ENV-QOS-1", "SET-WRITE-2", Mismatch::kReply), "ENV-QOS-1");
   EXPECT_EQ(named("NTF-VALUE-1", "NTF-SEND-1", Mismatch::kNotificationMissing), "NTF-SEND-1");
   EXPECT_EQ(named("NTF-SEND-1", "NTF-VALUE-1", Mismatch::kNotificationValue), "NTF-VALUE-1");
 }

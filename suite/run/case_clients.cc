@@ -359,12 +359,13 @@ MaybeProblem CaseClients::check_leftovers(RequestClient& client) {
   if (leave_out_) leave_out_(client);
   if (!client.notifications().empty()) {
     const Notified& notified = client.notifications().front();
+    const std::string rule = rule_of_unexpected(client, notified);
     return Problem{.message = Phrase("client ")
                                   .name(client.name())
                                   .words(" received a notification that the case does not expect"),
                    .expected = "no further notification",
                    .actual = shown_notification(notified.message.payload, notified.key),
-                   .attribution = {.direct = rule_of_unexpected(client, notified)}};
+                   .attribution = {.requirement = is_told_again(rule) ? rule : "", .direct = rule}};
   }
   if (client.ended_unexpectedly()) return unexpected_disconnect(client);
   return std::nullopt;
@@ -390,6 +391,8 @@ std::optional<codec::Operation> CaseClients::told_again(const Notified& notified
   });
   return used ? std::nullopt : std::optional(decoded->operation);
 }
+
+bool is_told_again(std::string_view rule) { return rule == "NTF-SEND-1" || rule == "NTF-SEND-2"; }
 
 std::string CaseClients::rule_of_unexpected(const RequestClient& client,
                                             const Notified& notified) const {

@@ -28,6 +28,9 @@ namespace fencepost::run {
 // The connection of this client ended, and nothing in the case makes that right.
 [[nodiscard]] Problem unexpected_disconnect(const RequestClient& client);
 
+// Does this rule of an unsolicited notification say that it came before?
+[[nodiscard]] bool is_told_again(std::string_view rule);
+
 // Did the broker refuse the connection because it has enough of them, or enough for now? Then it is
 // there. (MQTT 5, 3.2.2.2: server busy, quota exceeded, connection rate exceeded)
 [[nodiscard]] bool has_enough_connections(const endpoint::Error& error);

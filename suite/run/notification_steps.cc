@@ -29,9 +29,6 @@ Phrase shown(const Notified& notified) {
   return shown_notification(notified.message.payload, notified.key);
 }
 
-// Does this rule of an unexpected notification say that it came before?
-bool is_told_again(std::string_view rule) { return rule == "NTF-SEND-1" || rule == "NTF-SEND-2"; }
-
 // The notification in the forms that the profile allows, for people.
 Phrase describe_notification(const scenario::NotificationStep& step, const CaseState& state) {
   const std::string value = step.value ? state.bytes_of(*step.value) : "";
@@ -317,12 +314,12 @@ MaybeProblem judge_fence(const scenario::SilenceStep& step, RequestClient& obser
                  .attribution = {.requirement = itself ? rule : step.cites, .direct = rule}};
 }
 
-// Is there to be one, as far as it depends on an earlier open outcome?
-bool is_due(const scenario::NotificationStep& step, const CaseState& state) {
-  if (!step.when) return true;
-  const auto found = state.marks.find(step.when->mark);
+// Is the step to be judged, as far as it depends on an earlier open outcome?
+bool is_due(const std::optional<scenario::OutcomeSeen>& when, const CaseState& state) {
+  if (!when) return true;
+  const auto found = state.marks.find(when->mark);
   if (found == state.marks.end() || !found->second.outcome) return false;
-  const std::vector<std::string>& outcomes = step.when->outcomes;
+  const std::vector<std::string>& outcomes = when->outcomes;
   return std::find(outcomes.begin(), outcomes.end(), *found->second.outcome) != outcomes.end();
 }
 
@@ -433,7 +430,7 @@ void leave_out_late_expiries(RequestClient& observer, CaseState& state) {
 }
 
 MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState& state) {
-  if (!is_due(step, state)) return std::nullopt;
+  if (!is_due(step.when, state)) return std::nullopt;
   if (step.optional) return run_optional(step, state);
   auto found = state.clients.get(step.client);
   if (!found) return found.error();
@@ -487,6 +484,7 @@ MaybeProblem run_notification(const scenario::NotificationStep& step, CaseState&
 }
 
 MaybeProblem run_silence(const scenario::SilenceStep& step, CaseState& state) {
+  if (!is_due(step.when, state)) return std::nullopt;
   auto observer = state.clients.get(step.client);
   if (!observer) return observer.error();
   auto writer = state.clients.get(step.writer);

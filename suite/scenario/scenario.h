@@ -267,6 +267,7 @@ struct SilenceStep {
   std::string writer;  // who writes the fence
   std::string cites{};
   std::map<std::string, std::string> shows{};  // open requirement -> its outcome, if it is silent
+  std::optional<OutcomeSeen> when{};           // otherwise nothing is proved
   friend bool operator==(const SilenceStep&, const SilenceStep&) = default;
 };
 

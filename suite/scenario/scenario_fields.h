@@ -93,7 +93,7 @@ inline constexpr std::array kNotification = {"client"sv, "key"sv,      "operatio
                                              "ts"sv,     "within"sv,   "content_type"sv, "qos"sv,
                                              "when"sv,   "optional"sv, "cites"sv};
 inline constexpr std::array kOptional = {"writer"sv, "point"sv, "came"sv, "missing"sv};
-inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv, "shows"sv};
+inline constexpr std::array kSilence = {"client"sv, "writer"sv, "cites"sv, "shows"sv, "when"sv};
 inline constexpr std::array kWait = {"until"sv};
 inline constexpr std::array kSubscribe = {"client"sv, "filter"sv};
 inline constexpr std::array kFillQuota = {"client"sv, "key"sv, "cites"sv};

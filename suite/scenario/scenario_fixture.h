@@ -178,6 +178,12 @@ struct ShowStep {
     }
     return out;
   }
+  static std::string shown(const std::optional<OutcomeSeen>& when) {
+    if (!when) return "";
+    std::string out = ", when " + when->mark + ":";
+    for (const std::string& name : when->outcomes) out += " " + name;
+    return out;
+  }
   std::string operator()(const NotificationStep& step) const {
     std::string out = step.client + " " + show(step.key);
     out += step.operation == codec::Operation::kSet ? " set" : " delete";
@@ -186,10 +192,7 @@ struct ShowStep {
     if (step.content_type) out += ", type " + *step.content_type;
     if (step.qos) out += ", qos " + std::to_string(*step.qos);
     out += ", within " + std::to_string(step.within.count());
-    if (step.when) {
-      out += ", when " + step.when->mark + ":";
-      for (const std::string& name : step.when->outcomes) out += " " + name;
-    }
+    out += shown(step.when);
     if (step.optional) {
       out += ", " + step.optional->point + " " + step.optional->came + " or " +
              step.optional->missing + " by " + step.optional->writer;
@@ -199,6 +202,7 @@ struct ShowStep {
   std::string operator()(const SilenceStep& step) const {
     std::string out = step.client + " by " + step.writer;
     for (const auto& [point, outcome] : step.shows) out += ", " + point + " " + outcome;
+    out += shown(step.when);
     return out + (step.cites.empty() ? "" : ", cites " + step.cites);
   }
   std::string operator()(const UnsubscribeStep& step) const { return step.client; }

@@ -182,9 +182,7 @@ class StepLoader {
     if (const auto qos = body.member("qos"); qos.is_defined()) {
       out.qos = static_cast<int>(reader_.integer(qos, "qos", 0, 2).value_or(1));
     }
-    if (const auto when = body.member("when"); when.is_defined()) {
-      out.when = load_outcome_seen(reader_, when, known_);
-    }
+    out.when = load_when(body);
     if (const auto optional = body.member("optional"); optional.is_defined()) {
       if (!load_optional(optional, out)) return false;
     }
@@ -193,6 +191,11 @@ class StepLoader {
     }
     step.what = std::move(out);
     return true;
+  }
+
+  std::optional<OutcomeSeen> load_when(YamlNode body) {
+    const auto when = body.member("when");
+    return when.is_defined() ? load_outcome_seen(reader_, when, known_) : std::nullopt;
   }
 
   bool load_optional(YamlNode node, NotificationStep& step) {
@@ -227,6 +230,7 @@ class StepLoader {
       if (const auto shows = body.member("shows"); shows.is_defined()) {
         if (!load_shows(shows, out)) return false;
       }
+      out.when = load_when(body);
     }
     make_observer(case_, out.client);
     step.what = std::move(out);

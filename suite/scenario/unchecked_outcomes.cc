@@ -28,6 +28,9 @@ class Ties {
   void look_at(const NotificationStep& step) {
     if (step.when) marks_.insert(step.when->mark);
   }
+  void look_at(const SilenceStep& step) {
+    if (step.when) marks_.insert(step.when->mark);
+  }
   template <typename Other>
   void look_at(const Other& /*step*/) {}
 

@@ -194,15 +194,7 @@ class StepWriter {
       members.add("content_type", text::yaml_scalar(*notification.content_type));
     }
     if (notification.qos) members.add("qos", std::to_string(*notification.qos));
-    if (notification.when) {
-      FlowList outcomes;
-      for (const std::string& name : notification.when->outcomes) {
-        outcomes.add(text::yaml_scalar(name));
-      }
-      FlowMap when;
-      when.add(text::yaml_scalar(notification.when->mark), outcomes.text());
-      members.add("when", when.text());
-    }
+    add_when(members, notification.when);
     if (notification.optional) {
       FlowMap optional;
       optional.add("writer", text::yaml_scalar(notification.optional->writer));
@@ -215,8 +207,18 @@ class StepWriter {
     action(step.title, members.text());
   }
 
+  static void add_when(FlowMap& members, const std::optional<OutcomeSeen>& seen) {
+    if (!seen) return;
+    FlowList outcomes;
+    for (const std::string& name : seen->outcomes) outcomes.add(text::yaml_scalar(name));
+    FlowMap when;
+    when.add(text::yaml_scalar(seen->mark), outcomes.text());
+    members.add("when", when.text());
+  }
+
   void write_action(const Step& step, const SilenceStep& silence) {
-    if (silence.writer == silence.client && silence.cites.empty() && silence.shows.empty()) {
+    if (silence.writer == silence.client && silence.cites.empty() && silence.shows.empty() &&
+        !silence.when) {
       return action(step.title, text::yaml_scalar(silence.client));
     }
     FlowMap members;
@@ -228,6 +230,7 @@ class StepWriter {
       shows.add(text::yaml_scalar(point), text::yaml_scalar(outcome));
     }
     if (!silence.shows.empty()) members.add("shows", shows.text());
+    add_when(members, silence.when);
     action(step.title, members.text());
   }
 

@@ -475,6 +475,12 @@ class CaseMaker {
     case_.steps.push_back(std::move(step));
   }
 
+  std::optional<OutcomeSeen> some_when() {
+    if (open_.empty() || !chance(3)) return std::nullopt;
+    const std::string mark = one_of(open_);
+    return OutcomeSeen{mark, {outcomes_.at(mark).front()}};
+  }
+
   decltype(Step::what) what_of(const std::string& action) {
     if (action == "pipeline") return some_pipeline();
     if (action == "notification") return some_notification();
@@ -482,6 +488,7 @@ class CaseMaker {
       SilenceStep out{some_client(), some_client(), some_citation()};
       client(out.client).observes = true;
       if (chance(4)) out.shows[one_of(case_.requirements)] = some_text();
+      out.when = some_when();
       return out;
     }
     if (action == "wait") return some_wait();
@@ -540,10 +547,7 @@ class CaseMaker {
     if (chance(3)) out.content_type = some_text();
     if (chance(3)) out.qos = up_to(2);
     if (chance(3)) out.within = milliseconds{up_to(3'600'000)};
-    if (!open_.empty() && chance(3)) {
-      const std::string mark = one_of(open_);
-      out.when = OutcomeSeen{mark, {outcomes_.at(mark).front()}};
-    }
+    out.when = some_when();
     const std::string writer = some_client();
     if (writer != out.client && chance(2)) {
       out.optional = Optional{writer, one_of(case_.requirements), some_text(), some_text()};
