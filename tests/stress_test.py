@@ -127,7 +127,7 @@ class Stress(harness.FolderTest):
 
     def test_a_faulty_store_is_found_under_faults_of_the_network(self):
         """A fault of sequential requests: how often requests overlap depends on the machine's load."""
-        done = self.run_it("--endpoint", "embedded?fault=F01", "--disturb", "all", "--duration", "20s", "--no-shrink", code=1)
+        done = self.run_it("--endpoint", "embedded?fault=F01", "--disturb", "all", "--duration", "2m", "--no-shrink", code=1)
         self.assertIn("VIOLATION", done.stdout)
 
     def test_with_tls_the_certificate_is_that_of_the_original_host(self):
@@ -186,7 +186,7 @@ class Stress(harness.FolderTest):
         harness.must("sh", "start.sh", cwd=self.folder)
         self.addCleanup(lambda: harness.run_command("sh", "-c", "kill -9 $(cat pid)", cwd=self.folder))
         self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\nhooks: {{kill: . ./kill.sh}}\ndurability: kill\n")
-        document = self.document("--descriptor", "d.yaml", "--disturb", "kill", "--duration", "10s", "--no-shrink", code=1)
+        document = self.document("--descriptor", "d.yaml", "--disturb", "kill", "--duration", "2m", "--no-shrink", code=1)
         self.assertEqual("kill", document["durability"]["declared"])
         self.assertGreater(document["durability"]["lost"] + len(document["findings"]), 0)
         self.write("d.yaml", f"url: mqtt://127.0.0.1:{port}\n")
@@ -228,7 +228,7 @@ class AtTheEndOfCertify(harness.FolderTest):
     def test_a_store_that_the_cases_pass_fails_and_is_shown(self):
         """Over the network the fault is one of sequential requests: how often requests overlap depends on the load."""
         for endpoint in ("inproc:?fault=T01", "embedded?fault=F01"):
-            said, stress = self.certify("--run", "set.plain.*", "--stress", "2s", code=1, endpoint=endpoint)
+            said, stress = self.certify("--run", "set.plain.*", "--stress", "2m", code=1, endpoint=endpoint)
             finding = stress["findings"][0]
             self.assertEqual(finding["verdict"], "failed")
             self.assertIn(f"FAILED {finding['requirement']}  16 concurrent clients", said)
@@ -244,7 +244,7 @@ class AtTheEndOfCertify(harness.FolderTest):
                      ["--profile", "deployed", "--timeout-scale", "1.5", "--driver", "paho"],
                      [" --profile deployed", " --timeout-scale 1.5", " --driver paho", " --network-delay "])}
         for endpoint, (arguments, wanted) in given.items():
-            _, stress = self.certify("--run", "set.plain.*", "--stress", "2s", *arguments, code=1, endpoint=endpoint)
+            _, stress = self.certify("--run", "set.plain.*", "--stress", "2m", *arguments, code=1, endpoint=endpoint)
             again = stress["command"]
             for word in wanted:
                 self.assertIn(word, again)
