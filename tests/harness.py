@@ -58,7 +58,8 @@ FOR_WANT_OF_TIME = re.compile(
 # For shells: while the process $1 runs. Where process 1 reaps nothing, as in many containers, what has ended stays as a zombie.
 STILL_RUNS = "grep -qs '^State:[[:space:]]*[^Z[:space:]]' /proc/$1/status"
 # No broker listens there: the port is only root's, and nobody's.
-NOBODY = "mqtt://127.0.0.1:1"
+NO_PORT = 1
+NOBODY = f"mqtt://127.0.0.1:{NO_PORT}"
 # A file of cases that each conforming store passes.
 OWN_CASES = """\
 area: own

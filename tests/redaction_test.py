@@ -16,7 +16,7 @@ import urllib.parse
 import evidence_file
 import harness
 import hostile_broker
-from harness import HANG, PLUGIN, SLOW, free_port, load_json, run
+from harness import HANG, NO_PORT, PLUGIN, SLOW, free_port, load_json, run
 
 # Each with a core that no escaping changes, so that it is found wherever it is cut out or written differently.
 PASSWORD = 'p@ss:w/örd"&%<xyzzy0815>'
@@ -106,7 +106,7 @@ class Endpoints(RedactionTest):
         return [f"mqtt://me:{quoted(password)}@127.0.0.1:{port}", f"mqtt://me:{percent(password)}@127.0.0.1:{port}"]
 
     def test_a_closed_port(self):
-        for url in self.urls(free_port()):
+        for url in self.urls(NO_PORT):
             said = self.expect_no_secret(3, "--endpoint", url)
             self.assertIn("no broker at mqtt://me:***@127.0.0.1:", said)
             reproduce = load_json(self.outputs / "report.json")["cases"][0]["reproduce"]
@@ -176,7 +176,7 @@ class Endpoints(RedactionTest):
 
     def test_other_commands(self):
         port = self.start_broker(f"plugin {PLUGIN}").port
-        for url in (self.urls(port)[0], self.urls(free_port())[0]):
+        for url in (self.urls(port)[0], self.urls(NO_PORT)[0]):
             for command in (["probe", "--endpoint", url, "--out", self.outputs / "descriptor"],
                             ["compare", url, "inproc:", "--run", "get.*", "--json", self.outputs / "diff"],
                             ["compare", url + "x", "inproc:"]):
@@ -204,7 +204,7 @@ class Endpoints(RedactionTest):
         for name in ("ca.pem", "client.pem", "client.key"):
             (self.inputs / name).write_text(
                 f"-----BEGIN PRIVATE KEY-----\n{KEY_MATERIAL}\n-----END PRIVATE KEY-----\n", encoding="utf-8")
-        for place in (free_port(), port):
+        for place in (NO_PORT, port):
             path = self.descriptor(f"url: mqtts://127.0.0.1:{place}\n"
                                    "tls: {ca: ca.pem, certificate: client.pem, key: client.key}\n")
             for mode, warned in ((0o644, True), (0o600, False)):

@@ -11,7 +11,7 @@ import signal
 import xml.etree.ElementTree
 
 import harness
-from harness import FENCEPOST, HANG, connections_to, free_port, run, run_command, wait_until
+from harness import FENCEPOST, HANG, connections_to, run, run_command, wait_until
 
 # RECORDED is a line of its own, or gives way to some.
 NX = """# A comment of mine.
@@ -160,7 +160,7 @@ class Replay(Folder):
     def test_nobody_there(self):
         path = self.write_recorded()
         before = path.read_bytes()
-        url = f"mqtt://me:secret@127.0.0.1:{free_port()}"
+        url = harness.NOBODY.replace("//", "//me:secret@")
         done = self.replay("saved", "--update", "--json", "out.json", endpoint=url, code=3)
         self.assertIn("no broker", done.stderr)
         report = (self.folder / "out.json").read_text()

@@ -6,7 +6,7 @@ usage: serve_broker_test.py BUILD_BIN_DIR [unittest arguments]
 import signal
 import subprocess
 
-from harness import FENCEPOST, HANG, FolderTest, free_port, main, must, run, wait_until
+from harness import FENCEPOST, HANG, NOBODY, FolderTest, main, must, run, wait_until
 
 # What a client of a broker cannot know or do: docs/CLIENTS.md.
 DESCRIPTOR = "url: {}\ncapabilities: {{store_in_broker: false}}\n"
@@ -108,7 +108,7 @@ class ServeBroker(FolderTest):
         self.assertNotIn("a secret", self.said())
 
     def test_what_it_cannot_do_is_refused(self):
-        url = f"mqtt://127.0.0.1:{free_port()}"
+        url = NOBODY
         for options, text in {("--port", "0"): "--port and --broker: expected the options of the store only",
                               ("--database", "d"): "--database and --broker: only the store in a broker",
                               ("--judge-clients",): "--judge-clients and --broker: it needs a broker that serve starts",

@@ -266,14 +266,15 @@ def line_of(outcome):
 
 
 def failures_in(said):
-    """What a test printed of its failures: the blocks of googletest's that failed, or the end of all."""
+    """What a test printed of its failures: the blocks that failed of googletest's or unittest's, or the end of all."""
     blocks = []
     for block in re.split(r"^(?=\[ RUN      \])", said, flags=re.MULTILINE):
         lines = block.splitlines()
         ends = [at for at, line in enumerate(lines) if line.startswith("[  FAILED  ]") and line.endswith(" ms)")]
         if block.startswith("[ RUN ") and ends:
             blocks += lines[: ends[0] + 1][-40:]
-    return blocks or said.rstrip().splitlines()[-40:]
+    before, line, failures = said.partition(f"\n{'=' * 70}\n")  # unittest's, behind the names of all its tests
+    return blocks or (failures if line else before).rstrip().splitlines()[-40:]
 
 
 def end_of(outcome):
