@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <latch>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -134,11 +135,15 @@ TEST(ConnectAll, BeginsNoneWhenOneHasFailed) {
   constexpr std::size_t kClients = 200;
   constexpr std::size_t kFails = 7;
   std::atomic<std::size_t> asked{0};
+  std::latch failing(1);
   const auto made = world.session->connect_all(
-      clients_numbered_to(kClients), [&](std::size_t number, Client& /*client*/) {
+      clients_numbered_to(kClients),
+      [&](std::size_t number, Client& /*client*/) -> Result<void, Error> {
         ++asked;
-        return number == kFails ? Result<void, Error>(fail(Error{ErrorKind::kLost, "not this one"}))
-                                : Result<void, Error>();
+        if (number > kFails) failing.wait();
+        if (number != kFails) return {};
+        failing.count_down();
+        return fail(Error{ErrorKind::kLost, "not this one"});
       });
   ASSERT_EQ(made.size(), kClients);
   const auto first = std::find_if(made.begin(), made.end(), [](const auto& one) { return !one; });

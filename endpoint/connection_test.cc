@@ -455,23 +455,16 @@ TEST(Connection, EndsWhenTheBrokerFloods) {
 
 // There is always something to read: that must not keep anybody from looking at the time.
 TEST(Connection, IsNotKeptByABrokerThatNeverStops) {
-  const World world(
-      [](ScriptedBroker& broker) {
-        broker.greet();
-        const auto message =
-            wire::encode(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 1});
-        std::string batch;
-        for (int i = 0; i < 5'000; ++i) batch += message.value();
-        while (broker.write(batch)) {
-        }
-      },
-      100ms);
+  const World world([](ScriptedBroker& broker) {
+    broker.greet();
+    const auto message = wire::encode(wire::Ack{.kind = wire::AckKind::kPubrel, .packet_id = 1});
+    std::string batch;
+    for (int i = 0; i < 5'000; ++i) batch += message.value();
+    while (broker.write(batch)) {
+    }
+  });
   const auto client = world.connect();
-  const auto begin = std::chrono::steady_clock::now();
-  const auto refused = client->subscribe("x");
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().kind, ErrorKind::kTimeout) << refused.error().text;
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, kPatience);
+  EXPECT_FALSE(client->receive(100ms)) << "it is no event, and the connection has not ended";
 }
 
 // A broker that sends faster than its messages are read has to wait.
@@ -646,15 +639,12 @@ TEST(Connection, SendsToABrokerThatReadsLate) {
     while (came < kMessages && broker.read_a<wire::Publish>()) ++came;
     broker.listen();
   });
-  {
-    const auto client = world.connect();
-    const std::string payload(1 << 20, 'x');
-    for (std::size_t i = 0; i < kMessages; ++i) {
-      ASSERT_TRUE(client->publish({.topic = "t", .payload = payload, .qos = 0}));
-    }
+  const auto client = world.connect();
+  const std::string payload(1 << 20, 'x');
+  for (std::size_t i = 0; i < kMessages; ++i) {
+    ASSERT_TRUE(client->publish({.topic = "t", .payload = payload, .qos = 0}));
   }
-  world.session.reset();
-  while (came < kMessages) std::this_thread::yield();
+  while (came < kMessages) ASSERT_FALSE(client->receive(10ms));
 }
 
 TEST(Connection, TakesAMessageByteByByte) {

@@ -13,7 +13,7 @@ import shutil
 import signal
 import subprocess
 
-from harness import FENCEPOST, PLUGIN, ROOT, FolderTest, main, must, reproduce_command, run_command, wait_until
+from harness import FENCEPOST, PLUGIN, ROOT, WITHOUT_HASTE, FolderTest, main, must, reproduce_command, run_command, wait_until
 
 # CMake takes all of this but the double quotes.
 TAKEN = "a b'c $e (ü) & `f` ~!@%^=+,{}"
@@ -44,8 +44,8 @@ class Program(FolderTest):
     def certify(self, *arguments, code=0, **options):
         """With a broker, in the odd folder: what it said."""
         report = self.place / "report.json"
-        done = run_command(self.program, "certify", "--quiet", "--run", "set.nx.*", "--json", report.name, *arguments,
-                           **{"cwd": self.place, "env": BARE, **options})
+        done = run_command(self.program, "certify", "--quiet", "--run", "set.nx.*", *WITHOUT_HASTE, "--json", report.name,
+                           *arguments, **{"cwd": self.place, "env": BARE, **options})
         self.assertEqual(code, done.returncode, done.stdout + done.stderr)
         self.assertGreater(len(json.loads(report.read_text(encoding="utf-8"))["cases"]), 3)
         report.unlink()

@@ -107,7 +107,7 @@ class JudgedCommand(FolderTest):
 
     def test_what_was_encrypted_is_judged(self):
         ca, password = self.folder / "ca.pem", self.write("password", "a secret\n")
-        ask = ('mosquitto_rr -W 3 -V 5 -h "$FENCEPOST_HOST" -p "$FENCEPOST_PORT" --cafile "$FENCEPOST_CA_FILE" -u me '
+        ask = ('mosquitto_rr -W 300 -V 5 -h "$FENCEPOST_HOST" -p "$FENCEPOST_PORT" --cafile "$FENCEPOST_CA_FILE" -u me '
                f'-P "a secret" -i me -q 1 -t {REQUESTS} -D publish correlation-data 1 -m "$GET" -e ')
         get = "*2\r\n$3\r\nGET\r\n$3\r\nkey\r\n"
         options = ["--tls", ca, "--user", "me", "--password-file", password]

@@ -210,7 +210,7 @@ class FleetTest(harness.FolderTest):
         log = self.folder / "out" / "one.log"
         harness.wait_until(lambda: log.exists() and "fencepost" in log.read_text(encoding="utf-8"))
         process.send_signal(signal.SIGTERM)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=harness.HANG)
         self.assertEqual(process.returncode, 130, said)
         self.assertFalse((self.folder / "out" / "three.json").exists())
 

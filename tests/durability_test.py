@@ -52,19 +52,19 @@ class Stores(harness.FolderTest):
 PLAN = """disturbances:
   - {at: 200ms, kind: stall, for: 300ms, direction: to-broker, connection: 1}
   - {at: 700ms, kind: stop, for: 400ms}
-  - {at: 1400ms, kind: failover}
-  - {at: 2200ms, kind: kill}
-  - {at: 2900ms, kind: partition, for: 1s}
+  - {at: 2500ms, kind: failover}
+  - {at: 3000ms, kind: kill}
+  - {at: 3500ms, kind: partition, for: 1s}
 """
 
 
 class Plan(harness.FolderTest):
     """`--disturb plan.yaml`: what is done when is written down."""
 
-    def stress(self, endpoint, plan=PLAN, *options):
+    def stress(self, endpoint, plan=PLAN, duration="4s"):
         self.write("plan.yaml", plan)
-        return harness.run("stress", *endpoint, "--disturb", "plan.yaml", "--duration", "4s", "--no-shrink",
-                           "--json", "run.json", *options, cwd=self.folder)
+        return harness.run("stress", *endpoint, "--disturb", "plan.yaml", "--duration", duration, "--no-shrink",
+                           "--json", "run.json", cwd=self.folder)
 
     def test_a_store_that_keeps_all_conforms(self):
         done = self.stress(["--endpoint", "embedded?database=store.db&nodes=3"])
@@ -75,7 +75,7 @@ class Plan(harness.FolderTest):
 
     def test_a_clock_that_goes_back_with_the_node_is_found(self):
         done = self.stress(["--endpoint", "embedded?database=store.db&nodes=3&fault=K53"],
-                           "disturbances: [{at: 500ms, kind: failover}]\nrepeat: 1s\n")
+                           "disturbances: [{at: 500ms, kind: failover}]\nrepeat: 1s\n", duration="2m")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         self.assertIn("VIOLATION  LIFE-DURABLE-3", done.stdout)
 

@@ -21,7 +21,7 @@ from harness import MOSQUITTO, PLUGIN, PRELOAD, SLOW, children_of, free_port, li
 RESTART_CASES = ["--run", "lifecycle.restart.*"]
 # Cases that go to what a descriptor says, and none that a slow machine could leave undecided.
 DESCRIBED_CASES = ["--run", "limit.*", "--run", "quota.*", "--run", "authorization.*", "--run", "set.nx.*",
-                   "--run", "binary.large.1048576-bytes", "--skip", "quota.keys.expired-key"]
+                   "--run", "binary.large.1048576-bytes", "--skip", "quota.keys.expired-key", *harness.WITHOUT_HASTE]
 
 
 class ProbeTest(cli_test.CliTest):

@@ -11,7 +11,7 @@ import socket
 import subprocess
 import time
 
-from harness import FENCEPOST, HANG, FolderTest, children_of, main, must, run, run_command, wait_until
+from harness import FENCEPOST, HANG, WITHOUT_HASTE, FolderTest, children_of, main, must, run, run_command, wait_until
 
 REQUESTS = "statestore/v1/FA9AE35F-2F64-47CD-9BFF-08E2B32A0FE8/command/invoke"
 
@@ -104,7 +104,7 @@ class Explain(ServeTest):
 
         self.serve("--explain")
         self.assertEqual(0, run("certify", "-q", "--endpoint", f"mqtt://127.0.0.1:{self.port}", "--run", "notify.content.*",
-                                "--run", "notify.deliver.*").returncode)
+                                "--run", "notify.deliver.*", *WITHOUT_HASTE).returncode)
         self.wait_for("NTF-SEND-2")
         self.assertRegex(self.said(), r'fp-\S+: receives NOTIFY SET fencepost/\S+ "[^"]*", NTF-SEND-1\n')
         self.assertRegex(self.said(), r"fp-\S+: receives NOTIFY DELETE fencepost/\S+, NTF-SEND-2\n")
@@ -243,9 +243,10 @@ class Database(ServeTest):
 
     def test_an_endpoint_and_a_fault_with_a_database(self):
         endpoint = f"embedded?database={self.file()}&fault=S01"
-        result = run("certify", "--endpoint", endpoint, "--run", "set.nx.*", "--json", self.folder / "r.json")
+        result = run("certify", "--endpoint", endpoint, "--run", "set.nx.*", *WITHOUT_HASTE, "--json",
+                     self.folder / "r.json")
         self.assertEqual(1, result.returncode, result.stderr)
-        result = run("certify", "--endpoint", endpoint.removesuffix("&fault=S01"), "--run", "set.nx.*")
+        result = run("certify", "--endpoint", endpoint.removesuffix("&fault=S01"), "--run", "set.nx.*", *WITHOUT_HASTE)
         self.assertEqual(0, result.returncode, result.stdout)
 
     def test_a_recording_knows_that_the_store_was_not_empty(self):

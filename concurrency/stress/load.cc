@@ -52,7 +52,9 @@ class Load final : private Journal, public std::enable_shared_from_this<Load> {
         traffic_(options.traffic, *this),
         probe_(session, {.client_id = options.traffic.client_prefix + "probe",
                          .prefix = options.traffic.script.prefix + "probe",
-                         .bounds = options.bounds}),
+                         .bounds = options.bounds,
+                         .patience = std::chrono::duration_cast<Duration>(options.traffic.patience),
+                         .max_outage = options.max_outage}),
         slots_(options.traffic.script.clients) {}
 
   Result<void, endpoint::Error> connect_all();
@@ -386,8 +388,11 @@ bool Load::reconnect(std::uint32_t client) {
     return true;
   }
   slot.broken_at = now();
-  const bool gone = connected_ == 0 && begun >= without_connection_since_ + kMaxOutage;
-  if (gone && lost_.empty()) lost_ = "no client could connect again within 10 s";
+  const bool gone = connected_ == 0 && begun >= without_connection_since_ + options_.max_outage;
+  if (gone && lost_.empty()) {
+    lost_ = "no client could connect again within " + std::to_string(options_.max_outage.count()) +
+            " s";
+  }
   return false;
 }
 
@@ -472,6 +477,8 @@ LoadProgress Load::progress_now() {
   const std::lock_guard lock(mutex_);
   out.counts = traffic_.counts();
   out.clients = connected_;
+  out.reconnected = reconnected_;
+  out.injected = injected_;
   return out;
 }
 
@@ -571,10 +578,8 @@ void Load::take_results(LoadResult& out) {
   {
     const std::lock_guard lock(mutex_);
     out.lost = lost_;
-    out.reconnected = reconnected_;
     out.deliveries = traffic_.delivery().findings();
     out.doubts = traffic_.delivery().doubts();
-    out.injected = injected_;
   }
   out.kept = probe_.kept();
   out.not_kept = probe_.lost();
@@ -607,7 +612,7 @@ void Load::await_acknowledgements() {
 // What was written is deleted again: by the first client, without looking at the answers.
 void Load::clean_up() {
   constexpr std::size_t kAtOnce = 100;
-  constexpr Duration kPatience = 2s;
+  const auto patience = std::chrono::duration_cast<Duration>(options_.traffic.patience);
   Slot& slot = slots_.front();
   {
     std::unique_lock lock(mutex_);
@@ -622,7 +627,7 @@ void Load::clean_up() {
   std::size_t sent = 0;
   std::size_t answered = 0;
   const auto read_until = [&](std::size_t most) {
-    const auto deadline = session_.clock().now() + kPatience;
+    const auto deadline = session_.clock().now() + patience;
     while (sent - answered > most && session_.clock().now() < deadline) {
       const auto event = slot.client->receive(deadline - session_.clock().now());
       if (!event || std::holds_alternative<endpoint::Disconnected>(event->what)) return false;

@@ -33,16 +33,15 @@ struct LoadOptions {
   HistoryWriter* history = nullptr;  // where the history goes, too
   std::int64_t wall_offset_ms = 0;   // of the store's clock: requests have its time
   // Turned on while requests are sent; null: none. The endpoint connects through it. A run ends
-  // then when an attempt to connect fails that began after kMaxOutage without any connection.
+  // then when an attempt to connect fails that began after `max_outage` without any connection.
   endpoint::NetworkFaults* network = nullptr;
   // What the store must keep when its broker is disturbed. Where it need not, requests pause
   // meanwhile, and those after it are for new keys.
   endpoint::Durability durability = endpoint::Durability::kNone;
   // How long the broker may take to acknowledge what it has answered. (MQTT 5, 4.3.2)
   std::chrono::milliseconds acknowledged_within{10'000};
+  std::chrono::seconds max_outage{10};
 };
-
-inline constexpr std::chrono::seconds kMaxOutage{10};
 
 struct LoadProgress {
   std::chrono::milliseconds elapsed{0};
@@ -51,6 +50,8 @@ struct LoadProgress {
   std::size_t decided = 0;     // of these
   std::size_t violations = 0;
   std::size_t clients = 0;  // connected
+  std::size_t reconnected = 0;
+  std::map<endpoint::NetworkFault, std::size_t> injected{};  // how many of each kind
 };
 
 struct LoadResult {
@@ -63,8 +64,6 @@ struct LoadResult {
   std::string lost{};   // why the run ended early: no client was connected any more
   std::string error{};  // the history could not be written
   bool interrupted = false;
-  std::size_t reconnected = 0;
-  std::map<endpoint::NetworkFault, std::size_t> injected{};  // how many of each kind
   // Of the disturbances of the broker: how often a value of before was there afterwards, or not.
   std::size_t kept = 0;
   std::size_t not_kept = 0;

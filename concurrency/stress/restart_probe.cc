@@ -20,8 +20,6 @@ using history::Action;
 using history::Operation;
 using history::Outcome;
 
-constexpr endpoint::Duration kReplyTime = 2s;
-constexpr endpoint::Duration kUntilItIsBack = 10s;
 constexpr endpoint::Duration kPause = 50ms;
 constexpr std::size_t kWriterKeys = 8;
 constexpr std::size_t kValueBytes = 5'000;
@@ -61,8 +59,10 @@ struct RestartProbe::Fixture {
 
 class RestartProbe::Line {
  public:
-  Line(endpoint::Session& session, const std::string& client_id)
-      : session_(session), topic_(codec::recommended_response_topic(client_id)) {
+  Line(endpoint::Session& session, const std::string& client_id, endpoint::Duration patience)
+      : session_(session),
+        patience_(patience),
+        topic_(codec::recommended_response_topic(client_id)) {
     auto client = session.connect({.client_id = client_id});
     if (client && (*client)->subscribe(topic_)) client_ = std::move(*client);
   }
@@ -123,7 +123,7 @@ class RestartProbe::Line {
   bool receive_all(std::vector<Operation>& operations, std::size_t first) {
     std::map<std::string, Operation*> open;
     for (Operation& operation : operations) open[correlation_of(first++)] = &operation;
-    const auto deadline = session_.clock().now() + kReplyTime;
+    const auto deadline = session_.clock().now() + patience_;
     while (!open.empty() && session_.clock().now() < deadline) {
       const auto event = client_->receive(deadline - session_.clock().now());
       if (!event || std::holds_alternative<endpoint::Disconnected>(event->what)) return false;
@@ -139,6 +139,7 @@ class RestartProbe::Line {
   }
 
   endpoint::Session& session_;
+  endpoint::Duration patience_;
   std::string topic_;
   std::unique_ptr<endpoint::Client> client_{};
   std::size_t asked_ = 0;
@@ -200,13 +201,13 @@ void RestartProbe::write(std::uint64_t wall_ms, Extent extent) {
   written_last_.clear();
   token_.reset();
   version_.reset();
-  Line line(session_, options_.client_id);
+  Line line(session_, options_.client_id, options_.patience);
   write_plain(line);
   if (!all_) return;
   write_all(line);
   if (extent == Extent::kAll) return;
   writer_ = std::jthread([this](const std::stop_token& stopped) {
-    Line own(session_, options_.client_id + "-writer");
+    Line own(session_, options_.client_id + "-writer", options_.patience);
     for (std::size_t number = 0; !stopped.stop_requested(); ++number) {
       Operation set = set_of(std::to_string(number));
       set.key = key("last-" + std::to_string(number % kWriterKeys));
@@ -294,10 +295,10 @@ void RestartProbe::end_threads() {
 void RestartProbe::read() {
   end_threads();
   if (!plain_) return;
-  const auto deadline = session_.clock().now() + kUntilItIsBack;
+  const auto deadline = session_.clock().now() + options_.max_outage;
   Operation get{.action = Action::kGet, .key = plain_->key()};
   while (session_.clock().now() < deadline) {
-    Line line(session_, options_.client_id);
+    Line line(session_, options_.client_id, options_.patience);
     if (!line.ask(get, wall_ms_)) {
       std::this_thread::sleep_for(kPause);
       continue;
@@ -318,7 +319,7 @@ void RestartProbe::watch_expiry(const std::stop_token& stopped) {
                    })->gone_by();
   while (!stopped.stop_requested() && steady_time() <= due) std::this_thread::sleep_for(kPause);
   if (stopped.stop_requested()) return;
-  Line line(session_, options_.client_id);
+  Line line(session_, options_.client_id, options_.patience);
   read_expiring(line);
 }
 
@@ -415,7 +416,7 @@ void RestartProbe::finish() {
   std::erase_if(expiring_,
                 [](const RestartExpectation& each) { return each.gone_by() > steady_time(); });
   if (expiring_.empty()) return;
-  Line line(session_, options_.client_id);
+  Line line(session_, options_.client_id, options_.patience);
   read_expiring(line);
 }
 

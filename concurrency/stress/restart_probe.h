@@ -31,6 +31,8 @@ struct RestartProbeOptions {
   std::string client_id{};
   std::string prefix{};  // of keys
   history::Bounds bounds{};
+  endpoint::Duration patience = std::chrono::seconds{5};     // then a request has no reply
+  endpoint::Duration max_outage = std::chrono::seconds{10};  // then the store does not come back
 };
 
 class RestartProbe {
@@ -47,8 +49,8 @@ class RestartProbe {
   enum class Extent : std::uint8_t { kOne, kAll, kUntilTheEnd };
   // What is not acknowledged, or is not right before the restart, counts for nothing.
   void write(std::uint64_t wall_ms, Extent extent);
-  // Reads it, within 10 s, and deletes it; without an answer nothing is counted. What has to expire
-  // is read once more at its time, from another thread, unless write() is called before.
+  // Reads it, within `max_outage`, and deletes it; without an answer nothing is counted. What has
+  // to expire is read once more at its time, from another thread, unless write() is called before.
   void read();
   // Reads what had to expire since.
   void finish();

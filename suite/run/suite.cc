@@ -25,8 +25,7 @@ namespace {
 
 using endpoint::Duration;
 
-// How long, and of how many cases at least and at most, a part runs one case at a time.
-constexpr std::chrono::milliseconds kOneAtATime{1'000};
+// Of how many cases at least and at most a part runs one case at a time.
 constexpr std::size_t kManyCases = 100;
 constexpr std::size_t kPart = 3;  // a third
 constexpr Duration kStillThereTimeout = std::chrono::milliseconds{1'000};
@@ -221,7 +220,7 @@ class SuiteRun {
     std::stable_sort(quick.begin(), quick.end(), [](const CaseResult* a, const CaseResult* b) {
       return stable_hash(a->test_case->id) < stable_hash(b->test_case->id);
     });
-    const auto end = std::chrono::steady_clock::now() + kOneAtATime;
+    const auto end = std::chrono::steady_clock::now() + options_.one_at_a_time;
     quick.resize(quick.size() / kPart);
     std::set<const CaseResult*> done;
     for (CaseResult* each : quick) {

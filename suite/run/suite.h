@@ -35,6 +35,8 @@ struct SuiteOptions {
   bool strict = false;             // a failed "should" fails the run
   bool fresh_connections = false;  // no case uses a connection that another has left clean
   bool shuffled = false;           // cases run in an order that the seed decides
+  // Quick cases run one at a time for at most this time, where there are many.
+  std::chrono::milliseconds one_at_a_time{1'000};
   // For a run that ends with its first failures: the shortest cases show best what is wrong.
   bool shortest_first = false;
   endpoint::Duration round_trip{0};       // of one request: decides which cases take longest

@@ -370,7 +370,7 @@ TEST(SuiteConcurrency, RunsAPartOfManyCasesOneAtATime) {
           }
           return Effects{reply(request, "$-1\r\n")};
         },
-        cases, {.settings = settings(), .jobs = 4, .shuffled = shuffled});
+        cases, {.settings = settings(), .jobs = 4, .shuffled = shuffled, .one_at_a_time = 1h});
     EXPECT_EQ(result.summary.passed, count);
     return most;
   };
@@ -516,15 +516,19 @@ TEST(SuiteConcurrency, NeverRunsTwoCasesAtOnceThatGoToLimits) {
     cases.push_back(case_of({.id = id, .more = "requires: [packet-limit]", .steps = kGet}));
   }
   for (const bool isolated : {true, false}) {
-    std::atomic<int> now{0};
-    std::atomic<int> most{0};
+    std::mutex mutex;
+    int now = 0;
+    int most = 0;
     Gate gate(isolated ? 1 : 3);
     FakeEndpoint endpoint(
         {.behaviour =
              [&](const Published& request) {
-               const int running = ++now;
-               if (running > most) most = running;
+               {
+                 const std::lock_guard lock(mutex);
+                 most = std::max(most, ++now);
+               }
                gate.pass();
+               const std::lock_guard lock(mutex);
                --now;
                return Effects{reply(request, "$-1\r\n")};
              },

@@ -263,11 +263,11 @@ TEST(Explore, EndsInTimeWhileItMakesACounterexampleSmaller) {
   };
   const auto endpoint = endpoint::make_in_process_endpoint(std::move(slow));
   ExploreOptions options = in_process_options();
-  options.max_time = 2s;
+  options.max_time = 4s;
   const ExploreResult result =
       explore(*endpoint, options, kNeverStop, [&](const ExploreProgress& progress) {
         // One request of a smaller workload takes longer than all of them may.
-        delay = progress.doing == "shrinking the workload" ? 3s : 0s;
+        delay = progress.doing == "shrinking the workload" ? 5s : 0s;
       });
   ASSERT_EQ(result.found.size(), 1U);
   EXPECT_FALSE(result.found.front().is_smallest);
