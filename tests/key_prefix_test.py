@@ -50,8 +50,8 @@ class KeyPrefix(harness.FolderTest):
         harness.wait_until(lambda: (self.folder / "ready").exists())
         self.write("d.yaml", json.dumps({"url": f"mqtt://127.0.0.1:{port}", "key_prefix": PREFIX}))
         # One case alone reads one key 65,600 times.
-        done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "500ms", "--skip", "*.more-than-65535-packets", cwd=self.folder, env=harness.environment(),
-                   timeout=HANG)
+        done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "500ms", "--skip", "*.more-than-65535-packets",
+                   cwd=self.folder, env=harness.environment(), timeout=HANG)
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
         done = run("explore", "--descriptor", "d.yaml", "-q", "--duration", "1s", cwd=self.folder, env=harness.environment())
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
