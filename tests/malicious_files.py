@@ -309,7 +309,7 @@ def main():
     size = int(options.megabytes * MEGABYTE)
     runs, bad = [], 0
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for one in pool.map(lambda mode: run(program, mode, size, report, options.seconds * 12), names):
+        for one in pool.map(lambda mode: run(program, mode, size, report, options.seconds * 60), names):
             runs.append(one)
             if options.verbose:
                 print(f"     {one.mode}: {one.code} {one.seconds:.2f} s {one.memory_kb // 1024} MB {one.word()[:160]!r}",
