@@ -133,7 +133,8 @@ void put_stamp(std::string& out, const Stamp& stamp) {
   if (stamp.base == StampBase::kAbsent) return put_byte(out, base);
   if (stamp.base == StampBase::kMalformed) {
     put_byte(out, base);
-    return put_byte(out, stamp.malformed % malformed_texts().size());
+    const std::size_t which = stamp.malformed % malformed_texts().size();
+    return put_byte(out, static_cast<unsigned>(which));
   }
   put_byte(out, base | (stamp.padded ? kPaddedBit : 0U) | (stamp.counter != 0 ? kCounterBit : 0U) |
                     (stamp.node != 0 ? kNodeBit : 0U) | (stamp.of_key < kKeys ? kOfKeyBit : 0U));
