@@ -108,7 +108,7 @@ struct RunBasis {
 // Why a run cannot begin.
 struct NotReady {
   std::string reason;
-  std::string hint;  // what to do; may be empty
+  std::string hint{};  // what to do; may be empty
   run::ExitCode code = run::ExitCode::kUnreachable;
 };
 
