@@ -215,11 +215,19 @@ class TapLoop {
     return first;
   }
 
+  Moved read_client(TappedPair& pair) {
+    Moved moved = read_some(pair, pair.up, *pair.client);
+    if (!moved.error.empty() && pair.client->is_in_handshake()) {
+      watcher_.on_no_handshake(pair.number, moved.error);
+    }
+    return moved;
+  }
+
   // What a client has sent before its end is seen, in either order: clients are judged by it.
   void read_rest(TappedPair& pair) {
     std::size_t seen = 0;
     while (!pair.up.source_ended && seen < kMaxAtTheEnd) {
-      const Moved moved = read_some(pair, pair.up, *pair.client);
+      const Moved moved = read_client(pair);
       if (moved.bytes == 0) return;
       watcher_.on_sent(pair.number, pair.up.waits);
       seen += moved.bytes;
@@ -248,13 +256,10 @@ class TapLoop {
         POLLIN | POLLHUP | POLLERR | (pair.client->waits_to_write() ? POLLOUT : 0);
     const bool up_held = pair.holds(true, now_);
     if ((client & of_client) != 0 && !pair.up.source_ended && pair.up.waits.empty() && !up_held) {
-      const Moved moved = read_some(pair, pair.up, *pair.client);
+      const Moved moved = read_client(pair);
       pair.ended_by_client = moved.ended && !pair.down.source_ended;
       if (pair.faulty) pair.up.waits = pair.faulty->pass(true, pair.up.waits, now_);
       if (!pair.up.waits.empty()) watcher_.on_sent(pair.number, pair.up.waits);
-      if (!moved.error.empty() && pair.client->is_in_handshake()) {
-        watcher_.on_no_handshake(pair.number, moved.error);
-      }
     }
     if ((broker & (POLLIN | POLLHUP | POLLERR)) != 0 && !pair.down.source_ended &&
         pair.down.waits.empty() && !pair.holds(false, now_)) {

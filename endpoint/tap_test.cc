@@ -236,6 +236,21 @@ TEST(Tap, SaysWhyAHandshakeHasFailed) {
   EXPECT_EQ(seen.sent, "");
 }
 
+// Its end may come before it has read why.
+TEST(Tap, SaysWhyAHandshakeHasFailedAlsoWhereItEnds) {
+  const EchoBroker broker;
+  const ThrowAwayCertificate other = *throw_away_certificate({"127.0.0.1"});
+  const MemoryFile wrong("wrong", other.authority);
+  for (int i = 0; i < 20; ++i) {
+    Watched watched;
+    TlsTap tls(broker, watched);
+    ASSERT_TRUE(tls.tap) << tls.tap.error();
+    EXPECT_FALSE(tls.connect(wrong));
+    tls.tap->reset();
+    EXPECT_NE(watched.once_closed(1).no_handshake.find("alert"), std::string::npos);
+  }
+}
+
 TEST(Tap, RefusesACertificateThatIsNone) {
   const EchoBroker broker;
   Watched watched;
