@@ -810,7 +810,8 @@ TEST(BrokerProcess, OrphansDoNotStay) {
   fclose(output);
   const auto broker = static_cast<pid_t>(std::strtol(line.data(), nullptr, 10));
   ASSERT_GT(broker, 1);
-  pollfd ended{.fd = static_cast<int>(syscall(SYS_pidfd_open, broker, 0)), .events = POLLIN};
+  pollfd ended{
+      .fd = static_cast<int>(syscall(SYS_pidfd_open, broker, 0)), .events = POLLIN, .revents = 0};
   ASSERT_GE(ended.fd, 0);
   kill(parent, SIGKILL);
   waitpid(parent, nullptr, 0);
