@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 using codec::Message;
 
 // A limit for what must happen; nothing waits that long.
-constexpr std::chrono::milliseconds kPatience = 20s;
+constexpr std::chrono::milliseconds kPatience = 300s;
 
 std::string bytes(std::size_t count) { return std::string(count, 'x'); }
 

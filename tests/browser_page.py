@@ -13,8 +13,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-
-HANG = 120  # seconds after which a page counts as hung
+from harness import HANG, free_port
 
 # The driver's load event is not enough: it may be that of the page before. The page marks the moment when it is drawn; an
 # observer is notified of the mark whether it was made before or comes later. False in any other page.
@@ -48,7 +47,7 @@ def start_browser(folder):
                      "--disable-dev-shm-usage", f"--user-data-dir={folder}", "--window-size=1280,900"):
         options.add_argument(argument)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(service=Service(shutil.which("chromedriver")), options=options)
+    return webdriver.Chrome(service=Service(shutil.which("chromedriver"), port=free_port()), options=options)
 
 
 class PageTest(unittest.TestCase):

@@ -212,7 +212,7 @@ TEST(Load, ABrokerThatDiesEndsTheRunAndIsNoViolation) {
 // A broker whose clients connect through a proxy.
 class DisturbedBroker {
  public:
-  explicit DisturbedBroker(const std::string& kinds, std::chrono::milliseconds every = 200ms,
+  explicit DisturbedBroker(const std::string& kinds, std::chrono::milliseconds every = 100ms,
                            const std::string& database = "", std::size_t nodes = 1) {
     auto brokers = endpoint::BrokerCluster::start({.database = database}, nodes);
     EXPECT_TRUE(brokers) << brokers.error().text;
@@ -241,7 +241,7 @@ TEST(Load, FaultsOfTheNetworkAreNoViolation) {
   options.network = broker.network.get();
   options.traffic.patience = 5s;  // a message may have been lost
   const auto run = load_until(*broker.disturbed, options, [](const LoadProgress& now) {
-    return now.injected.size() > 5 && now.reconnected > 0 && now.counts.lost > 0;
+    return now.injected.size() > 5 && now.reconnected > 3 && now.counts.lost > 0;
   });
   ASSERT_TRUE(run) << run.error().text;
   EXPECT_THAT(run->judged.violations, IsEmpty());
