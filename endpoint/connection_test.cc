@@ -34,8 +34,8 @@ using namespace std::string_literals;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
 
-// A limit for what must happen; nothing waits that long. TCP may wait for two minutes before it sends
-// again to a receiver whose buffer was full.
+// A limit for what must happen; nothing waits that long. TCP may wait for two minutes before it
+// sends again to a receiver whose buffer was full.
 constexpr Duration kPatience = 300s;
 
 // A broker of a few lines, for one client: it does what its script says.
