@@ -254,17 +254,23 @@ MaybeProblem CaseClients::disconnect(const std::string& name, bool drop) {
 }
 
 // Req: LIFE-DISCONNECT-1. The store learns from its broker that a connection has ended, and may
-// take a moment. Where it has registered nothing, that may take longer and matters to no step.
+// take a moment: a longer one where it is so busy that requests take long. Where it has registered
+// nothing, that may take longer and matters to no step.
 void CaseClients::settle(const RequestClient& ended) {
+  constexpr Duration kLongest = std::chrono::seconds{2};
   const auto& exchanges = ended.exchanges();
+  Duration busy{0};
+  for (const judge::Exchange& each : exchanges) {
+    if (each.reply) busy = std::max(busy, 2 * (each.reply->time - each.sent));
+  }
   const bool observes = std::any_of(exchanges.begin(), exchanges.end(), [](const auto& each) {
     return !each.verb || each.verb == codec::Verb::kKeynotify;
   });
   const SlotYield waiting(settings_.slots);
-  session_.clock().wait_until(session_.clock().now() +
-                              (observes
-                                   ? settings_.disconnect_settling
-                                   : std::min(settings_.disconnect_settling, kDisconnectSettling)));
+  session_.clock().wait_until(
+      session_.clock().now() +
+      (observes ? std::max<Duration>(settings_.disconnect_settling, std::min(busy, kLongest))
+                : std::min<Duration>(settings_.disconnect_settling, kDisconnectSettling)));
 }
 
 MaybeProblem CaseClients::disturb(const endpoint::DisturbanceKind& kind, Duration timeout) {

@@ -294,6 +294,20 @@ TEST(Tolerance, GivesTheStoreTimeToNoticeTheEndOfAConnection) {
   EXPECT_GE(requests[1].now - requests[0].now, 700ms);
 }
 
+// On a machine that is busy, 100 ms are soon over.
+TEST(Tolerance, WaitsLongerForTheEndOfAConnectionWhereRequestsTakeLong) {
+  FakeEndpoint endpoint({.behaviour = delayed(Verb::kKeynotify, 400ms)});
+  const scenario::Case test_case = case_of({.more = "clients: {a: {}, b: {}}", .steps = R"(
+- {keynotify: {client: b, key: k}, expect: ok}
+- disconnect: b
+- {set: {client: a, key: k, value: "v"}, expect: ok}
+)"});
+  (void)run_on(endpoint, test_case, settings());
+  const std::vector<Published> requests = endpoint.published();
+  ASSERT_GT(requests.size(), 1U);
+  EXPECT_GE(requests[1].now - requests[0].now, 400ms + 800ms);
+}
+
 // A connection that has registered nothing ends for the store when it likes: the PX of the case
 // does not wait for it.
 TEST(Tolerance, WaitsNoLongerForTheEndOfAConnectionThatObservesNothing) {
