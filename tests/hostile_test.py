@@ -62,7 +62,7 @@ class Endpoint(unittest.TestCase):
         with tempfile.NamedTemporaryFile("w", suffix=".yaml", encoding="utf-8") as patient:
             print("url: mqtt://127.0.0.1\ntimeout: 600s", file=patient, flush=True)
             run = hostile_campaign.run(program, "flood.messages", "certify", LIMIT,
-                                       ["--descriptor", patient.name])
+                                       ["--descriptor", patient.name, "--timeout-scale", "40"])
         self.assertIn("the endpoint floods", run.output)
         self.assertEqual(run.code, 3)
 
