@@ -268,8 +268,6 @@ TEST_F(Clients, RoundTripsAreNotHeldUp) {
   }));
 }
 
-constexpr double kTooLateMs = 2'000;
-
 // Left alone, the library takes 2.1 s for each connection while other clients are idle. The fastest
 // counts: a busy machine makes others late.
 TEST_F(Clients, ConnectsManyClientsWhileOthersAreIdle) {
@@ -291,7 +289,7 @@ TEST_F(Clients, ConnectsManyClientsWhileOthersAreIdle) {
     });
   }
   for (std::thread& thread : threads) thread.join();
-  EXPECT_LT(*std::min_element(took_ms.begin(), took_ms.end()), kTooLateMs);
+  EXPECT_LT(*std::min_element(took_ms.begin(), took_ms.end()), 1000);
   EXPECT_THAT(clients, Each(::testing::NotNull()));
 }
 
@@ -304,7 +302,7 @@ TEST_F(Clients, ConnectsOneAfterTheOtherWhileOthersAreIdle) {
     ASSERT_TRUE(session->connect({.client_id = "c", .droppable = i % 2 == 0}));
     took_ms.push_back(milliseconds_since(start));  // with its end
   }
-  EXPECT_LT(*std::min_element(took_ms.begin(), took_ms.end()), kTooLateMs);
+  EXPECT_LT(*std::min_element(took_ms.begin(), took_ms.end()), 1000);
 }
 
 // What ThreadSanitizer is for: every thread has a session of its own and none waits for another.

@@ -49,9 +49,8 @@ class KeyPrefix(harness.FolderTest):
                            cwd=self.folder, env=harness.environment())
         harness.wait_until(lambda: (self.folder / "ready").exists())
         self.write("d.yaml", json.dumps({"url": f"mqtt://127.0.0.1:{port}", "key_prefix": PREFIX}))
-        # One case alone reads one key 65,600 times.
-        done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "500ms", "--skip", "*.more-than-65535-packets",
-                   cwd=self.folder, env=harness.environment(), timeout=HANG)
+        done = run("certify", "--descriptor", "d.yaml", "-q", "--stress", "500ms", cwd=self.folder, env=harness.environment(),
+                   timeout=HANG)
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
         done = run("explore", "--descriptor", "d.yaml", "-q", "--duration", "1s", cwd=self.folder, env=harness.environment())
         self.assertIn(done.returncode, (0, 4), done.stdout[-2000:] + done.stderr)
@@ -75,8 +74,8 @@ class KeyPrefix(harness.FolderTest):
                 keys += 1
                 if not key.startswith(PREFIX.encode() + b"/"):
                     elsewhere.add(message["payload"][:120])
-        self.assertGreater(requests, 5_000)
-        self.assertGreater(keys, 2_000)
+        self.assertGreater(requests, 20_000)
+        self.assertGreater(keys, 10_000)
         self.assertEqual(set(), elsewhere)
 
     def test_the_search_finds_what_it_looks_for(self):

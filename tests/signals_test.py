@@ -27,9 +27,9 @@ SCENARIO = (pathlib.Path(__file__).parent / "one_case.yaml").read_text(encoding=
 
 
 class Ending:
-    """How long a process takes to end, from now on: wall time, but for the times in which its threads, and those of a process
-    that it has started, could have run and the machine did not run them (proc(5), schedstat), as others may keep the machine
-    busy."""
+    """How long a process takes to end, from now on: wall time, but for the time in which one of its threads, or of those of a
+    process that it has started, could have run and the machine did not run it (proc(5), schedstat), as others may keep the
+    machine busy."""
 
     def __init__(self, process):
         self.process, self.first, self.last = process, {}, {}
@@ -56,8 +56,8 @@ class Ending:
             time.sleep(0.01)
             late = time.monotonic() - before - 0.01
         wall = time.monotonic() - self.begin
-        waited = sum(self.last[each] - self.first.get(each, 0.0) for each in self.last)  # often for each other
-        return self.process.returncode, max(0.0, wall - waited - late), wall
+        waited = max([self.last[each] - self.first.get(each, 0.0) for each in self.last] or [0.0])
+        return self.process.returncode, wall - waited - late, wall
 
 
 def is_pending(process, number):
